@@ -1,0 +1,2 @@
+//! Instruction-count benchmarks.
+fn main() {}

@@ -1,0 +1,33 @@
+//! Bonds: several links behave as one.
+
+/// The scheduling policies, by the field's names.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum Mode {
+    /// Packet counter over the members in turn (`bonding.rst` mode 0).
+    BalanceRr,
+    /// One member carries everything, the next takes over (`bonding.rst` mode 1).
+    ActiveBackup,
+    /// The EQL driver exactly as deployed, 1995.
+    Eql,
+    /// The scheduler its manual tells of before that: fast, but a slow member starves.
+    EqlEarly,
+    /// Ours: earliest expected arrival.
+    Earliest,
+}
+
+impl Mode {
+    /// Every mode there is, in the order they are listed to users.
+    pub const ALL: [Mode; 5] =
+        [Mode::Earliest, Mode::Eql, Mode::EqlEarly, Mode::BalanceRr, Mode::ActiveBackup];
+
+    /// The name in plans and output.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Mode::BalanceRr => "balance-rr",
+            Mode::ActiveBackup => "active-backup",
+            Mode::Eql => "eql",
+            Mode::EqlEarly => "eql-early",
+            Mode::Earliest => "earliest",
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! Frames live in a slab and travel as 32-bit handles.
+//!
+//! A frame holds its first bytes (headers, up to 128 inline, more in a pooled buffer) and a count of
+//! trailing `elided` bytes that exist in length but not in memory. Elided bytes are zeros, so checksums
+//! over them are exact and a capture can be verified. Frames of a real wire elide nothing.
+
+/// A handle to a frame in [`Frames`]. Whoever holds it passes it on or gives it back with
+/// [`Frames::remove`]; it is `Copy` only so that queues stay plain.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub struct Frame(u32);
+
+/// Which link a frame leaves or came in by: the position of the `[[link]]` in the plan, the same at both ends.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
+pub struct LinkId(pub u16);
+
+/// A change of a link's carrier.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum LinkChange {
+    /// The link can carry frames.
+    Up,
+    /// The link is dead; frames on it are lost.
+    Down,
+}
+
+/// Bytes a slot holds without a buffer of its own.
+pub const INLINE_BYTES: usize = 128;
+
+#[derive(Clone)]
+struct Slot {
+    inline: [u8; INLINE_BYTES],
+    /// Bytes in memory: in `inline` when they fit, else in `buffer`.
+    held: u32,
+    elided: u32,
+    live: bool,
+    corrupt: bool,
+    buffer: Vec<u8>,
+}
+
+/// The slab of all frames of one world. Slots and their buffers are reused, so steady traffic
+/// allocates nothing.
+#[derive(Default, Clone)]
+pub struct Frames {
+    slots: Vec<Slot>,
+    free: Vec<u32>,
+}
+
+impl Frames {
+    /// An empty slab.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Stores a frame of `bytes` followed by `elided` zero bytes.
+    pub fn insert(&mut self, bytes: &[u8], elided: u32) -> Frame {
+        self.insert_parts(bytes, &[], elided)
+    }
+
+    /// Stores a frame of `header`, then `payload`, then `elided` zero bytes.
+    pub fn insert_parts(&mut self, header: &[u8], payload: &[u8], elided: u32) -> Frame {
+        let index = self.free.pop().unwrap_or_else(|| {
+            self.slots.push(Slot {
+                inline: [0; INLINE_BYTES],
+                held: 0,
+                elided: 0,
+                live: false,
+                corrupt: false,
+                buffer: Vec::new(),
+            });
+            (self.slots.len() - 1) as u32
+        });
+        let slot = &mut self.slots[index as usize];
+        let held = header.len() + payload.len();
+        slot.held = held as u32;
+        slot.elided = elided;
+        slot.live = true;
+        slot.corrupt = false;
+        if held <= INLINE_BYTES {
+            slot.inline[..header.len()].copy_from_slice(header);
+            slot.inline[header.len()..held].copy_from_slice(payload);
+        } else {
+            slot.buffer.clear();
+            slot.buffer.extend_from_slice(header);
+            slot.buffer.extend_from_slice(payload);
+        }
+        Frame(index)
+    }
+
+    fn slot(&self, frame: Frame) -> &Slot {
+        let slot = &self.slots[frame.0 as usize];
+        assert!(slot.live, "a frame was used after it was given back");
+        slot
+    }
+
+    /// The bytes that are in memory.
+    pub fn bytes(&self, frame: Frame) -> &[u8] {
+        let slot = self.slot(frame);
+        let held = slot.held as usize;
+        if held <= INLINE_BYTES { &slot.inline[..held] } else { &slot.buffer }
+    }
+
+    /// The bytes that are in memory, to change in place.
+    pub fn bytes_mut(&mut self, frame: Frame) -> &mut [u8] {
+        let slot = &mut self.slots[frame.0 as usize];
+        assert!(slot.live, "a frame was used after it was given back");
+        let held = slot.held as usize;
+        if held <= INLINE_BYTES { &mut slot.inline[..held] } else { &mut slot.buffer }
+    }
+
+    /// Trailing zero bytes that are not in memory.
+    pub fn elided(&self, frame: Frame) -> u32 {
+        self.slot(frame).elided
+    }
+
+    /// Logical length in bytes, elided ones included.
+    pub fn len(&self, frame: Frame) -> usize {
+        let slot = self.slot(frame);
+        slot.held as usize + slot.elided as usize
+    }
+
+    /// Whether the wire damaged the frame somewhere the bytes in memory may not show.
+    pub fn is_corrupt(&self, frame: Frame) -> bool {
+        self.slot(frame).corrupt
+    }
+
+    /// Marks the frame as damaged: its checksum will not verify.
+    pub fn mark_corrupt(&mut self, frame: Frame) {
+        assert!(self.slot(frame).live);
+        self.slots[frame.0 as usize].corrupt = true;
+    }
+
+    /// A second frame with the same content.
+    pub fn duplicate(&mut self, frame: Frame) -> Frame {
+        let copy = self.slot(frame).clone();
+        match self.free.pop() {
+            Some(index) => {
+                self.slots[index as usize] = copy;
+                Frame(index)
+            }
+            None => {
+                self.slots.push(copy);
+                Frame((self.slots.len() - 1) as u32)
+            }
+        }
+    }
+
+    /// Gives the slot back.
+    pub fn remove(&mut self, frame: Frame) {
+        let slot = &mut self.slots[frame.0 as usize];
+        assert!(slot.live, "a frame was given back twice");
+        slot.live = false;
+        self.free.push(frame.0);
+    }
+
+    /// Frames that are held by somebody.
+    pub fn live(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+}
+
+/// What one `poll_transmit` hands out: frames for one link, first to last. On fast links a run of
+/// equal-sized datagrams that one offloaded send can carry; on slow ones a single frame.
+#[derive(Default, Debug)]
+pub struct Burst {
+    /// The frames, in order of sending.
+    pub frames: Vec<Frame>,
+    /// Their summed logical lengths in bytes.
+    pub bytes: u64,
+}
+
+impl Burst {
+    /// An empty burst; keep it and clear it rather than making new ones.
+    pub fn new() -> Self {
+        Self::default()
+    }
+    /// Appends a frame of `len` logical bytes.
+    pub fn push(&mut self, frame: Frame, len: usize) {
+        self.frames.push(frame);
+        self.bytes += len as u64;
+    }
+    /// Forgets the frames (which must have been taken over).
+    pub fn clear(&mut self) {
+        self.frames.clear();
+        self.bytes = 0;
+    }
+    /// Whether nothing was handed out.
+    pub fn is_empty(&self) -> bool {
+        self.frames.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slots_are_reused_and_lengths_count_elided_bytes() {
+        let mut frames = Frames::new();
+        let a = frames.insert(&[1, 2, 3], 997);
+        assert_eq!((frames.len(a), frames.bytes(a), frames.elided(a)), (1000, &[1u8, 2, 3][..], 997));
+        let long = frames.insert_parts(&[7; 40], &[8; 500], 0);
+        assert_eq!(frames.bytes(long).len(), 540);
+        assert_eq!(frames.bytes(long)[39..41], [7, 8]);
+        frames.remove(a);
+        assert_eq!(frames.live(), 1);
+        let b = frames.insert(&[9], 0);
+        assert_eq!(b, a);
+        let copy = frames.duplicate(long);
+        frames.bytes_mut(copy)[0] = 1;
+        assert_eq!(frames.bytes(long)[0], 7);
+    }
+
+    #[test]
+    #[should_panic(expected = "given back twice")]
+    fn a_second_remove_is_our_own_bug() {
+        let mut frames = Frames::new();
+        let a = frames.insert(&[1], 0);
+        frames.remove(a);
+        frames.remove(a);
+    }
+}

@@ -1,0 +1,1 @@
+//! pcapng blocks (draft-ietf-opsawg-pcapng): section header, interface description, enhanced packet.

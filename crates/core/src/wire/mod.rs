@@ -1,0 +1,22 @@
+//! Wire formats: one file per format, each a checked zero-copy view and a plain `Repr` with `parse`
+//! and `emit` that round-trip. Parsing never panics; what it refuses is an [`Error`] to be counted.
+//!
+//! A frame may end in `elided` zero bytes that are not in memory (see [`crate::frame`]); every parser
+//! takes their count beside the bytes.
+
+pub mod checksum;
+pub mod icmp;
+pub mod ipv4;
+pub mod slip;
+pub mod tcp;
+
+/// Why bytes are not a valid packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Error {
+    /// Fewer bytes than the format or its own length field needs.
+    Truncated,
+    /// A field has a value the format does not allow.
+    Malformed,
+    /// The checksum does not verify.
+    Checksum,
+}

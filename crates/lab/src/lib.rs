@@ -1,0 +1,1 @@
+//! Virtual time: the deterministic packet simulator.

@@ -1,0 +1,1 @@
+//! The TOML plan: parse, check, explain.
