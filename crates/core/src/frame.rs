@@ -95,7 +95,11 @@ impl Frames {
     pub fn bytes(&self, frame: Frame) -> &[u8] {
         let slot = self.slot(frame);
         let held = slot.held as usize;
-        if held <= INLINE_BYTES { &slot.inline[..held] } else { &slot.buffer }
+        if held <= INLINE_BYTES {
+            &slot.inline[..held]
+        } else {
+            &slot.buffer
+        }
     }
 
     /// The bytes that are in memory, to change in place.
@@ -103,7 +107,11 @@ impl Frames {
         let slot = &mut self.slots[frame.0 as usize];
         assert!(slot.live, "a frame was used after it was given back");
         let held = slot.held as usize;
-        if held <= INLINE_BYTES { &mut slot.inline[..held] } else { &mut slot.buffer }
+        if held <= INLINE_BYTES {
+            &mut slot.inline[..held]
+        } else {
+            &mut slot.buffer
+        }
     }
 
     /// Trailing zero bytes that are not in memory.
@@ -196,7 +204,10 @@ mod tests {
     fn slots_are_reused_and_lengths_count_elided_bytes() {
         let mut frames = Frames::new();
         let a = frames.insert(&[1, 2, 3], 997);
-        assert_eq!((frames.len(a), frames.bytes(a), frames.elided(a)), (1000, &[1u8, 2, 3][..], 997));
+        assert_eq!(
+            (frames.len(a), frames.bytes(a), frames.elided(a)),
+            (1000, &[1u8, 2, 3][..], 997)
+        );
         let long = frames.insert_parts(&[7; 40], &[8; 500], 0);
         assert_eq!(frames.bytes(long).len(), 540);
         assert_eq!(frames.bytes(long)[39..41], [7, 8]);

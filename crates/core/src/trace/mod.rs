@@ -63,7 +63,9 @@ pub struct Trace {
 impl Trace {
     /// A trace that keeps records until they are drained.
     pub fn enabled() -> Self {
-        Trace { records: Some(Vec::new()) }
+        Trace {
+            records: Some(Vec::new()),
+        }
     }
     /// Whether records are kept; ask before building a costly one.
     pub fn is_enabled(&self) -> bool {
@@ -77,6 +79,9 @@ impl Trace {
     }
     /// Takes the records kept so far.
     pub fn drain(&mut self) -> Vec<Record> {
-        self.records.as_mut().map(std::mem::take).unwrap_or_default()
+        self.records
+            .as_mut()
+            .map(std::mem::take)
+            .unwrap_or_default()
     }
 }
