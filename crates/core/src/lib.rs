@@ -16,6 +16,7 @@
 
 pub mod bond;
 pub mod cc;
+pub mod deadlines;
 pub mod frame;
 pub mod host;
 pub mod link;

@@ -1,1 +1,286 @@
-//! stub
+//! A host: bonds as its interfaces, TCP connections and listeners, ICMP echo.
+//!
+//! The host pulls: a connection is asked for its next packet only while the bond it leaves by has
+//! room, so the only standing queue is the one the bond keeps.
+
+mod echo;
+mod input;
+mod sockets;
+#[cfg(test)]
+mod tests;
+
+use crate::Context;
+use crate::bond::{Bond, FrameMeta};
+use crate::deadlines::Deadlines;
+use crate::frame::{Burst, Frame, LinkChange, LinkId};
+use crate::rng::Rng;
+use crate::tcp::{self, Connection};
+use crate::time::{Instant, Reason};
+use std::collections::{BTreeMap, VecDeque};
+use std::net::{Ipv4Addr, SocketAddrV4};
+
+pub use echo::Echo;
+
+/// A connection of one host. Never reused.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
+pub struct ConnectionId(u32);
+
+/// One of a host's bonds, in the order they were attached.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
+pub struct InterfaceId(usize);
+
+/// What the applications of a host should know.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Event {
+    /// Something happened on a connection.
+    Tcp(ConnectionId, tcp::Event),
+    /// A listener took a connection; its own events follow.
+    Accepted(ConnectionId),
+    /// An answer to [`Host::send_echo`].
+    EchoReply(Echo),
+}
+
+struct Interface {
+    bond: Bond,
+    address: Ipv4Addr,
+    /// The other end of the point-to-point link.
+    peer: Ipv4Addr,
+    /// Packets of our own that are no connection's: echoes and resets.
+    outbox: VecDeque<Frame>,
+    /// Connections that may have something to send, in turn.
+    runnable: VecDeque<ConnectionId>,
+}
+
+struct Slot {
+    connection: Connection,
+    interface: InterfaceId,
+    flow: u32,
+    runnable: bool,
+}
+
+struct Listener {
+    port: u16,
+    config: tcp::config::Config,
+}
+
+/// Source of deadlines 0.. are the interfaces, the connections come after them.
+const DEADLINE_CONNECTIONS: u32 = 64;
+/// The first port given to a connection of our own (RFC 6335, dynamic ports).
+const EPHEMERAL_PORT_FIRST: u16 = 49_152;
+
+/// One machine with an IP address per bond.
+pub struct Host {
+    interfaces: Vec<Interface>,
+    /// Which interface a link belongs to.
+    links: Vec<(LinkId, InterfaceId)>,
+    connections: BTreeMap<ConnectionId, Slot>,
+    demux: BTreeMap<(u16, SocketAddrV4), ConnectionId>,
+    listeners: Vec<Listener>,
+    events: VecDeque<Event>,
+    deadlines: Deadlines,
+    rng: Rng,
+    next_connection: u32,
+    next_port: u16,
+    next_ident: u16,
+}
+
+impl Host {
+    /// A host with no interfaces. `rng` gives initial sequence numbers.
+    pub fn new(rng: Rng) -> Self {
+        Host {
+            interfaces: Vec::new(),
+            links: Vec::new(),
+            connections: BTreeMap::new(),
+            demux: BTreeMap::new(),
+            listeners: Vec::new(),
+            events: VecDeque::new(),
+            deadlines: Deadlines::new(),
+            rng,
+            next_connection: 0,
+            next_port: EPHEMERAL_PORT_FIRST,
+            next_ident: 1,
+        }
+    }
+
+    /// Adds a bond as an interface between two addresses. Its links must be known beforehand, so that
+    /// frames of a link that is not enslaved at the moment still find their way.
+    pub fn attach(
+        &mut self,
+        bond: Bond,
+        address: Ipv4Addr,
+        peer: Ipv4Addr,
+        links: &[LinkId],
+    ) -> InterfaceId {
+        let id = InterfaceId(self.interfaces.len());
+        assert!((id.0 as u32) < DEADLINE_CONNECTIONS, "too many interfaces");
+        self.links.extend(links.iter().map(|link| (*link, id)));
+        self.interfaces.push(Interface {
+            bond,
+            address,
+            peer,
+            outbox: VecDeque::new(),
+            runnable: VecDeque::new(),
+        });
+        self.rearm_interface(id);
+        id
+    }
+
+    /// The bond behind an interface.
+    pub fn bond(&self, id: InterfaceId) -> &Bond {
+        &self.interfaces[id.0].bond
+    }
+
+    /// Changes a bond (enslave, emancipate, set) and lets what follows from it happen.
+    pub fn with_bond<R>(
+        &mut self,
+        now: Instant,
+        cx: &mut Context,
+        id: InterfaceId,
+        change: impl FnOnce(&mut Bond, &mut Context) -> R,
+    ) -> R {
+        let result = change(&mut self.interfaces[id.0].bond, cx);
+        self.run(now, cx, id);
+        result
+    }
+
+    /// The interface a link belongs to.
+    pub fn interface_of(&self, link: LinkId) -> Option<InterfaceId> {
+        self.links.iter().find(|(known, _)| *known == link).map(|(_, id)| *id)
+    }
+
+    /// The interface that reaches an address.
+    pub fn route(&self, to: Ipv4Addr) -> Option<InterfaceId> {
+        self.interfaces.iter().position(|i| i.peer == to).map(InterfaceId)
+    }
+
+    /// A frame arrived from a link.
+    pub fn handle_frame(&mut self, now: Instant, cx: &mut Context, link: LinkId, frame: Frame) {
+        cx.work.frames_received += 1;
+        let Some(id) = self.interface_of(link) else {
+            return cx.drop_frame(frame, crate::work::DropReason::NotForUs);
+        };
+        self.interfaces[id.0].bond.handle_frame(now, cx, link, frame);
+        self.run(now, cx, id);
+    }
+
+    /// A link's wire has taken `bytes` of what `poll_transmit` handed out.
+    pub fn handle_transmitted(&mut self, now: Instant, cx: &mut Context, link: LinkId, bytes: u64) {
+        if let Some(id) = self.interface_of(link) {
+            self.interfaces[id.0].bond.handle_transmitted(now, cx, link, bytes);
+            self.run(now, cx, id);
+        }
+    }
+
+    /// A link came up or went down.
+    pub fn handle_link(&mut self, now: Instant, cx: &mut Context, link: LinkId, change: LinkChange) {
+        if let Some(id) = self.interface_of(link) {
+            self.interfaces[id.0].bond.handle_link(now, cx, link, change);
+            self.run(now, cx, id);
+        }
+    }
+
+    /// Lets everything happen whose deadline has passed.
+    pub fn handle_timeout(&mut self, now: Instant, cx: &mut Context) {
+        while let Some((_, source)) = self.deadlines.pop(now) {
+            if source < DEADLINE_CONNECTIONS {
+                let id = InterfaceId(source as usize);
+                self.interfaces[id.0].bond.handle_timeout(now, cx);
+                self.run(now, cx, id);
+                continue;
+            }
+            let id = ConnectionId(source - DEADLINE_CONNECTIONS);
+            if let Some(slot) = self.connections.get_mut(&id) {
+                slot.connection.handle_timeout(now, cx);
+                self.touched(now, cx, id);
+            }
+        }
+    }
+
+    /// What may be sent on a link now.
+    pub fn poll_transmit(&mut self, now: Instant, cx: &mut Context, link: LinkId, burst: &mut Burst) {
+        let Some(id) = self.interface_of(link) else { return };
+        self.interfaces[id.0].bond.poll_transmit(now, cx, link, burst);
+        if !burst.is_empty() {
+            self.run(now, cx, id);
+        }
+    }
+
+    /// The next deadline.
+    pub fn poll_timeout(&mut self) -> Option<(Instant, Reason)> {
+        self.deadlines.next().map(|at| (at, Reason::Retransmit))
+    }
+
+    /// What the applications should know next.
+    pub fn poll_event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    /// A connection changed: pass its events on, let it send, keep its deadline, forget it when done.
+    fn touched(&mut self, now: Instant, cx: &mut Context, id: ConnectionId) {
+        let Some(slot) = self.connections.get_mut(&id) else { return };
+        while let Some(event) = slot.connection.poll_event() {
+            self.events.push_back(Event::Tcp(id, event));
+        }
+        let interface = slot.interface;
+        if !slot.runnable {
+            slot.runnable = true;
+            self.interfaces[interface.0].runnable.push_back(id);
+        }
+        self.pump(now, cx, interface);
+        self.rearm_connection(id);
+    }
+
+    /// An interface changed: take in what it received, give it what it has room for.
+    fn run(&mut self, now: Instant, cx: &mut Context, id: InterfaceId) {
+        while let Some(event) = self.interfaces[id.0].bond.poll_event() {
+            match event {
+                crate::bond::Event::Received(frame) => self.input(now, cx, id, frame),
+            }
+        }
+        self.pump(now, cx, id);
+    }
+
+    /// Moves packets into the bond while it has room: our own first, then one of each connection in turn.
+    fn pump(&mut self, now: Instant, cx: &mut Context, id: InterfaceId) {
+        while self.interfaces[id.0].bond.has_room() {
+            let interface = &mut self.interfaces[id.0];
+            if let Some(frame) = interface.outbox.pop_front() {
+                let meta = FrameMeta { len: cx.frames.len(frame) as u32, flow: 0 };
+                interface.bond.send(now, cx, frame, meta);
+                continue;
+            }
+            let Some(connection) = interface.runnable.pop_front() else { break };
+            let Some(slot) = self.connections.get_mut(&connection) else { continue };
+            match slot.connection.poll_transmit(now, cx) {
+                Some(frame) => {
+                    let meta = FrameMeta { len: cx.frames.len(frame) as u32, flow: slot.flow };
+                    interface.bond.send(now, cx, frame, meta);
+                    interface.runnable.push_back(connection);
+                }
+                None => slot.runnable = false,
+            }
+            self.rearm_connection(connection);
+        }
+        self.rearm_interface(id);
+    }
+
+    fn rearm_connection(&mut self, id: ConnectionId) {
+        let deadline = self.connections.get(&id).and_then(|slot| slot.connection.poll_timeout());
+        self.deadlines.set(DEADLINE_CONNECTIONS + id.0, deadline.map(|(at, _)| at));
+    }
+
+    fn rearm_interface(&mut self, id: InterfaceId) {
+        let deadline = self.interfaces[id.0].bond.poll_timeout();
+        self.deadlines.set(id.0 as u32, deadline.map(|(at, _)| at));
+    }
+
+    /// Asserts what must always hold, in every layer below too.
+    pub fn check_invariants(&self) {
+        for interface in &self.interfaces {
+            interface.bond.check_invariants();
+        }
+        for slot in self.connections.values() {
+            slot.connection.check_invariants();
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! ICMP echo: every host answers, and may ask (RFC 792; RFC 1122, 3.2.2.6).
+
+use super::{Event, Host, InterfaceId};
+use crate::Context;
+use crate::frame::Frame;
+use crate::time::Instant;
+use crate::wire::icmp;
+use crate::wire::ipv4::{self, Ecn, HEADER_LEN, Protocol};
+use crate::work::DropReason;
+use std::net::Ipv4Addr;
+
+/// One echo request or reply.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Echo {
+    /// Who answers, or answered.
+    pub peer: Ipv4Addr,
+    /// Which sequence of requests this belongs to.
+    pub ident: u16,
+    /// Its place in the sequence.
+    pub seq: u16,
+    /// Data bytes after the ICMP header.
+    pub payload_len: u16,
+}
+
+impl Host {
+    /// Sends an echo request. Without an interface that reaches the peer nothing happens.
+    pub fn send_echo(&mut self, now: Instant, cx: &mut Context, echo: Echo) {
+        if let Some(id) = self.route(echo.peer) {
+            self.emit_echo(cx, id, icmp::Kind::EchoRequest, echo);
+            self.pump(now, cx, id);
+        }
+    }
+
+    pub(super) fn input_echo(
+        &mut self,
+        cx: &mut Context,
+        id: InterfaceId,
+        ip: &ipv4::Repr,
+        frame: Frame,
+    ) {
+        match parse(cx, ip, frame) {
+            Err(error) => cx.drop_frame(frame, super::input::reason(error)),
+            Ok(_) if cx.frames.is_corrupt(frame) => cx.drop_frame(frame, DropReason::Checksum),
+            Ok((kind, echo)) => {
+                cx.frames.remove(frame);
+                match kind {
+                    icmp::Kind::EchoRequest => self.emit_echo(cx, id, icmp::Kind::EchoReply, echo),
+                    icmp::Kind::EchoReply => self.events.push_back(Event::EchoReply(echo)),
+                }
+            }
+        }
+    }
+
+    /// The data of an echo is zeros here, so that only its length is carried.
+    fn emit_echo(&mut self, cx: &mut Context, id: InterfaceId, kind: icmp::Kind, echo: Echo) {
+        let icmp = icmp::Repr { kind, ident: echo.ident, seq: echo.seq };
+        let ip = ipv4::Repr {
+            src: self.interfaces[id.0].address,
+            dst: echo.peer,
+            protocol: Protocol::ICMP,
+            dscp: 0,
+            ecn: Ecn::NotEct,
+            ident: self.next_ident,
+            dont_fragment: false,
+            ttl: 64,
+            payload_len: icmp::HEADER_LEN as u16 + echo.payload_len,
+        };
+        self.next_ident = self.next_ident.wrapping_add(1);
+        let mut header = [0; HEADER_LEN + icmp::HEADER_LEN];
+        ip.emit(&mut header[..HEADER_LEN]);
+        icmp.emit(&mut header[HEADER_LEN..], &[], u32::from(echo.payload_len));
+        let frame = cx.frames.insert(&header, u32::from(echo.payload_len));
+        self.interfaces[id.0].outbox.push_back(frame);
+    }
+}
+
+fn parse(
+    cx: &Context,
+    ip: &ipv4::Repr,
+    frame: Frame,
+) -> Result<(icmp::Kind, Echo), crate::wire::Error> {
+    let packet = ipv4::Packet::new_checked(cx.frames.bytes(frame), cx.frames.elided(frame))?;
+    let message = icmp::Packet::new_checked(packet.payload(), packet.payload_elided())?;
+    let repr = icmp::Repr::parse(&message)?;
+    let payload_len = ip.payload_len - icmp::HEADER_LEN as u16;
+    Ok((repr.kind, Echo { peer: ip.src, ident: repr.ident, seq: repr.seq, payload_len }))
+}

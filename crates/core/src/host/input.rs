@@ -1,0 +1,111 @@
+//! A packet's way up: IPv4, then ICMP echo or the connection it belongs to.
+
+use super::{ConnectionId, Host, InterfaceId};
+use crate::Context;
+use crate::frame::Frame;
+use crate::tcp::{self, Segment, Tuple};
+use crate::time::Instant;
+use crate::wire::ipv4::{self, Protocol};
+use crate::wire::{self, tcp as wire_tcp};
+use crate::work::DropReason;
+use std::net::SocketAddrV4;
+
+impl Host {
+    pub(super) fn input(&mut self, now: Instant, cx: &mut Context, id: InterfaceId, frame: Frame) {
+        let ip = match ipv4::Packet::new_checked(cx.frames.bytes(frame), cx.frames.elided(frame))
+            .and_then(|packet| ipv4::Repr::parse(&packet))
+        {
+            Ok(ip) => ip,
+            Err(error) => return cx.drop_frame(frame, reason(error)),
+        };
+        if ip.dst != self.interfaces[id.0].address {
+            return cx.drop_frame(frame, DropReason::NotForUs);
+        }
+        match ip.protocol {
+            Protocol::TCP => self.input_tcp(now, cx, id, &ip, frame),
+            Protocol::ICMP => self.input_echo(cx, id, &ip, frame),
+            _ => cx.drop_frame(frame, DropReason::NotForUs),
+        }
+    }
+
+    fn input_tcp(
+        &mut self,
+        now: Instant,
+        cx: &mut Context,
+        id: InterfaceId,
+        ip: &ipv4::Repr,
+        frame: Frame,
+    ) {
+        let segment = match parse_segment(cx, ip, frame) {
+            Ok(segment) => segment,
+            Err(error) => return cx.drop_frame(frame, reason(error)),
+        };
+        let tuple = Tuple {
+            local: SocketAddrV4::new(ip.dst, segment.repr.dst_port),
+            remote: SocketAddrV4::new(ip.src, segment.repr.src_port),
+        };
+        let known = self.demux.get(&(tuple.local.port(), tuple.remote)).copied();
+        match known.or_else(|| self.open(now, cx, id, tuple, &segment)) {
+            Some(connection) if known.is_some() => {
+                if let Some(slot) = self.connections.get_mut(&connection) {
+                    slot.connection.handle_frame(now, cx, frame, &segment);
+                }
+                self.touched(now, cx, connection);
+            }
+            Some(_) => cx.frames.remove(frame),
+            None => {
+                self.refuse(cx, id, tuple, &segment);
+                cx.drop_frame(frame, DropReason::NoConnection);
+            }
+        }
+    }
+
+    /// A segment for no connection: a SYN may open one.
+    fn open(
+        &mut self,
+        now: Instant,
+        cx: &mut Context,
+        id: InterfaceId,
+        tuple: Tuple,
+        segment: &Segment,
+    ) -> Option<ConnectionId> {
+        let flags = segment.repr.flags;
+        let opens = flags.contains(wire_tcp::Flags::SYN)
+            && !flags.contains(wire_tcp::Flags::ACK)
+            && !flags.contains(wire_tcp::Flags::RST);
+        if opens { self.accept(now, cx, id, tuple, segment) } else { None }
+    }
+
+    /// Answers a segment for no connection with a reset (RFC 9293, 3.10.7.1).
+    fn refuse(&mut self, cx: &mut Context, id: InterfaceId, tuple: Tuple, segment: &Segment) {
+        if let Some(frame) = tcp::reset_for(cx, tuple, segment) {
+            self.interfaces[id.0].outbox.push_back(frame);
+        }
+    }
+}
+
+fn parse_segment(cx: &mut Context, ip: &ipv4::Repr, frame: Frame) -> Result<Segment, wire::Error> {
+    let integrity = match cx.frames.is_corrupt(frame) {
+        true => wire_tcp::Integrity::Corrupt,
+        false => wire_tcp::Integrity::Intact,
+    };
+    let bytes = cx.frames.bytes(frame);
+    let packet = ipv4::Packet::new_checked(bytes, cx.frames.elided(frame))?;
+    let tcp = wire_tcp::Packet::new_checked(packet.payload(), packet.payload_elided())?;
+    let repr = wire_tcp::Repr::parse(&tcp, ip.src, ip.dst, integrity)?;
+    let segment = Segment {
+        repr,
+        ecn: ip.ecn,
+        payload_offset: packet.header_len() + tcp.header_len(),
+        payload_len: tcp.payload_len() as u32,
+    };
+    cx.work.bytes_checksummed += u64::from(ip.payload_len);
+    Ok(segment)
+}
+
+pub(super) fn reason(error: wire::Error) -> DropReason {
+    match error {
+        wire::Error::Checksum => DropReason::Checksum,
+        _ => DropReason::Malformed,
+    }
+}

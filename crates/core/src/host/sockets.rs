@@ -1,0 +1,128 @@
+//! What applications call: connect, listen, read, write, close.
+
+use super::{ConnectionId, EPHEMERAL_PORT_FIRST, Host, InterfaceId, Listener, Slot};
+use crate::Context;
+use crate::seq::SeqNumber;
+use crate::tcp::config::Config;
+use crate::tcp::{Chunk, Connection, Data, Segment, Tuple};
+use crate::time::Instant;
+use std::net::SocketAddrV4;
+
+/// Why a connection could not be opened.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ConnectError {
+    /// No interface reaches the address.
+    NoRoute,
+}
+
+impl Host {
+    /// Opens a connection to `remote` through the interface that reaches it.
+    pub fn connect(
+        &mut self,
+        now: Instant,
+        cx: &mut Context,
+        config: Config,
+        remote: SocketAddrV4,
+    ) -> Result<ConnectionId, ConnectError> {
+        let interface = self.route(*remote.ip()).ok_or(ConnectError::NoRoute)?;
+        let port = self.next_port;
+        self.next_port = port.checked_add(1).unwrap_or(EPHEMERAL_PORT_FIRST);
+        let local = SocketAddrV4::new(self.interfaces[interface.0].address, port);
+        let iss = SeqNumber(self.rng.next_u32());
+        let connection = Connection::connect(now, cx, config, Tuple { local, remote }, iss);
+        Ok(self.insert(now, cx, interface, connection, Tuple { local, remote }))
+    }
+
+    /// Accepts connections to a port, each with this configuration.
+    pub fn listen(&mut self, port: u16, config: Config) {
+        self.listeners.retain(|listener| listener.port != port);
+        self.listeners.push(Listener { port, config });
+    }
+
+    pub(super) fn accept(
+        &mut self,
+        now: Instant,
+        cx: &mut Context,
+        interface: InterfaceId,
+        tuple: Tuple,
+        syn: &Segment,
+    ) -> Option<ConnectionId> {
+        let port = tuple.local.port();
+        let config = self.listeners.iter().find(|l| l.port == port)?.config.clone();
+        let iss = SeqNumber(self.rng.next_u32());
+        let connection = Connection::accept(now, cx, config, tuple, iss, syn);
+        let id = self.insert(now, cx, interface, connection, tuple);
+        self.events.push_back(super::Event::Accepted(id));
+        Some(id)
+    }
+
+    fn insert(
+        &mut self,
+        now: Instant,
+        cx: &mut Context,
+        interface: InterfaceId,
+        connection: Connection,
+        tuple: Tuple,
+    ) -> ConnectionId {
+        let id = ConnectionId(self.next_connection);
+        self.next_connection += 1;
+        let flow = flow_hash(&tuple);
+        self.demux.insert((tuple.local.port(), tuple.remote), id);
+        self.connections.insert(id, Slot { connection, interface, flow, runnable: false });
+        self.touched(now, cx, id);
+        id
+    }
+
+    /// Hands data over for sending; answers how many bytes were taken. The rest waits for `Writable`.
+    pub fn write(&mut self, now: Instant, cx: &mut Context, id: ConnectionId, data: Data<'_>) -> usize {
+        let Some(slot) = self.connections.get_mut(&id) else { return 0 };
+        let taken = slot.connection.write(now, data);
+        self.touched(now, cx, id);
+        taken
+    }
+
+    /// Takes up to `max` received bytes, in order; answers how many.
+    pub fn read(
+        &mut self,
+        now: Instant,
+        cx: &mut Context,
+        id: ConnectionId,
+        max: usize,
+        sink: impl FnMut(Chunk<'_>),
+    ) -> usize {
+        let Some(slot) = self.connections.get_mut(&id) else { return 0 };
+        let read = slot.connection.read(max, sink);
+        self.touched(now, cx, id);
+        read
+    }
+
+    /// Closes our direction once everything written has been sent.
+    pub fn close(&mut self, now: Instant, cx: &mut Context, id: ConnectionId) {
+        if let Some(slot) = self.connections.get_mut(&id) {
+            slot.connection.close(now);
+            self.touched(now, cx, id);
+        }
+    }
+
+    /// Looks at a connection.
+    pub fn connection(&self, id: ConnectionId) -> Option<&Connection> {
+        self.connections.get(&id).map(|slot| &slot.connection)
+    }
+
+    /// Forgets a connection that has reached its end.
+    pub fn forget(&mut self, id: ConnectionId) {
+        if let Some(slot) = self.connections.remove(&id) {
+            let tuple = slot.connection.tuple();
+            self.demux.remove(&(tuple.local.port(), tuple.remote));
+            self.deadlines.set(super::DEADLINE_CONNECTIONS + id.0, None);
+        }
+    }
+}
+
+/// A hash of a connection's two ends, for policies that keep a flow together.
+fn flow_hash(tuple: &Tuple) -> u32 {
+    let mut hash = u64::from(u32::from(*tuple.local.ip())) << 32 | u64::from(u32::from(*tuple.remote.ip()));
+    hash ^= u64::from(tuple.local.port()) << 16 | u64::from(tuple.remote.port());
+    hash = (hash ^ hash >> 32).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (hash >> 32) as u32
+}

@@ -1,0 +1,56 @@
+//! The plans that come with the program: embedded, so that a name is enough.
+
+/// A ready plan.
+#[derive(Clone, Copy, Debug)]
+pub struct Ready {
+    /// What `lab run` and `lab show` call it.
+    pub name: &'static str,
+    /// One line on what it shows.
+    pub about: &'static str,
+    /// The plan's text.
+    pub text: &'static str,
+    /// Whether it reproduces a published measurement; `lab verify` runs those.
+    pub is_published: bool,
+}
+
+macro_rules! plan {
+    ($name:literal, $path:literal, $published:literal, $about:literal) => {
+        Ready {
+            name: $name,
+            about: $about,
+            text: include_str!(concat!("../../../plans/", $path)),
+            is_published: $published,
+        }
+    };
+}
+
+/// Every ready plan, in the order users see them.
+pub const READY: &[Ready] = &[
+    plan!("eql-bentson", "published/eql-bentson.toml", true, "1 to 4 SLIP lines, 52 measured transfers of 1995"),
+    plan!("eql-healey", "published/eql-healey.toml", true, "twin null-modem lines beat one 48 kbit/s line"),
+    plan!("eql-unequal", "published/eql-unequal.toml", true, "unequal lines: eql, its earlier scheduler, and earliest"),
+    plan!("eql-latency", "published/eql-latency.toml", true, "ping idle and loaded, 1 to 4 lines, MTU 68 to 1500"),
+    plan!("eql-two-modems", "eql-two-modems.toml", false, "two unequal modems: the plan to start from"),
+];
+
+/// Files that ready plans name as their data or include.
+const DATA: &[(&str, &str)] =
+    &[("published/eql-bentson.toml", include_str!("../../../published/eql-bentson.toml"))];
+
+/// The ready plan of this name.
+pub fn find(name: &str) -> Option<&'static Ready> {
+    READY.iter().find(|ready| ready.name == name)
+}
+
+/// The text of a file that ready plans name.
+pub fn data(path: &str) -> Option<&'static str> {
+    DATA.iter().find(|(known, _)| *known == path).map(|(_, text)| *text)
+}
+
+/// Names like this one, nearest first: what a user may have meant.
+pub fn nearest(name: &str) -> Vec<&'static str> {
+    let mut near: Vec<(usize, &str)> =
+        READY.iter().map(|ready| (trunkline_plan::edit_distance(name, ready.name), ready.name)).collect();
+    near.sort();
+    near.into_iter().take(3).map(|(_, name)| name).collect()
+}

@@ -1,0 +1,158 @@
+//! Draws a plan from a seed: links of any rate and temper, a bond of any mode, flows both ways, cuts.
+
+use trunkline_core::bond::Mode;
+use trunkline_core::link::framing::{Framing, Header, LineCoding, Payload};
+use trunkline_core::queue::Limit;
+use trunkline_core::rng::Rng;
+use trunkline_core::tcp::config::{Config, Profile, Recovery};
+use trunkline_core::time::Duration;
+use trunkline_core::units::{BitRate, Ratio};
+use trunkline_plan::model::{
+    App, Bond, Bulk, Clock, Content, Direction, End, EndKind, Fault, Flow, Lab, Link, LinkKind,
+    LinkLab, Plan, Rates, Reorder,
+};
+
+/// Faults happen in this time from the start; whatever was cut is back soon after.
+const FAULT_SECONDS: u64 = 120;
+/// The longest cut: shorter than any profile's TCP gives up.
+const CUT_SECONDS_MAX: u64 = 40;
+
+/// The plan of a seed.
+pub(super) fn plan(seed: u64) -> Plan {
+    let mut rng = Rng::new(seed).fork("swarm");
+    let members = rng.between(1, 4) as usize;
+    let links: Vec<Link> = (0..members).map(|i| link(&mut rng, i)).collect();
+    let mode = Mode::ALL[rng.below(Mode::ALL.len() as u64) as usize];
+    let other = Mode::ALL[rng.below(Mode::ALL.len() as u64) as usize];
+    let mtu = [68, 296, 576, 1006, 1500][rng.below(5) as usize];
+    let flows = (0..rng.between(1, 3)).map(|i| flow(&mut rng, i, mtu)).collect();
+    let faults = (0..members).flat_map(|i| faults(&mut rng, i)).collect();
+    Plan {
+        name: format!("swarm-{seed}"),
+        links,
+        bonds: vec![Bond {
+            name: "bond".into(),
+            ends: ["a".into(), "b".into()],
+            members: (0..members).collect(),
+            mode: [mode, other],
+            mtu,
+            max_slaves: 4,
+        }],
+        ends: ["a", "b"].map(end).to_vec(),
+        lab: Lab {
+            seed,
+            duration: Duration::from_secs(6 * 3600),
+            warmup: Duration::ZERO,
+            runs: 1,
+            flows,
+            chips: Vec::new(),
+            faults,
+            expects: Vec::new(),
+        },
+    }
+}
+
+fn end(name: &str) -> End {
+    End { name: name.into(), device: None, kind: EndKind::Tun, address: Vec::new() }
+}
+
+/// Nothing half of the time, else up to `percent_max`.
+fn ratio(rng: &mut Rng, percent_max: u64) -> Ratio {
+    match rng.below(2) {
+        0 => Ratio::ZERO,
+        _ => Ratio::from_ppb(rng.below(percent_max * 10_000_000) as u32),
+    }
+}
+
+fn link(rng: &mut Rng, index: usize) -> Link {
+    let rates = [9_600, 14_400, 28_800, 57_600, 115_200, 1_000_000, 10_000_000];
+    let rate = |rng: &mut Rng| BitRate::from_bps(rates[rng.below(rates.len() as u64) as usize]);
+    let rates = Rates { up: rate(rng), down: rate(rng) };
+    let line = [LineCoding::Async8n1, LineCoding::Sync][rng.below(2) as usize];
+    Link {
+        name: format!("link{index}"),
+        kind: LinkKind::Serial,
+        rate: rates,
+        weight: rate(rng),
+        mtu: None,
+        framing: Framing { line, header: Header::Slip, payload: Payload::Random },
+        lab: LinkLab {
+            delay: Duration::from_millis(rng.below(300)),
+            jitter: Duration::from_millis(rng.below(2) * rng.below(50)),
+            queue: Limit::Packets(rng.between(2, 40) as u32),
+            loss: ratio(rng, 3),
+            duplicate: ratio(rng, 2),
+            reorder: Reorder {
+                ratio: ratio(rng, 3),
+                delay: Duration::from_millis(rng.between(1, 200)),
+            },
+            corrupt: ratio(rng, 1),
+        },
+        at: Vec::new(),
+    }
+}
+
+fn flow(rng: &mut Rng, index: u64, mtu: u16) -> Flow {
+    let profile = Profile::ALL[rng.below(Profile::ALL.len() as u64) as usize];
+    let mut tcp = Config::new(profile, mtu);
+    if profile == Profile::Modern {
+        tcp.recovery = [Recovery::Sack, Recovery::NewReno][rng.below(2) as usize];
+        tcp.timestamps = rng.below(4) > 0;
+        tcp.receive_buffer = [4_000, 20_000, 200_000][rng.below(3) as usize];
+    }
+    let (from, to, direction) = match rng.below(2) {
+        0 => ("a", "b", Direction::Up),
+        _ => ("b", "a", Direction::Down),
+    };
+    // A small MTU has little payload per packet: keep the number of packets alike.
+    let bytes = rng.between(1, 40) * u64::from(mtu);
+    Flow {
+        name: format!("flow{index}"),
+        from: from.into(),
+        to: to.into(),
+        bond: 0,
+        direction,
+        start: Duration::from_millis(rng.below(5_000)),
+        app: App::Bulk(Bulk {
+            bytes: Some(bytes),
+            write: [1, 512, 4096, 65_536][rng.below(4) as usize],
+            content: Content::Pattern,
+            clock: Clock::FirstToLastByte,
+            start_cost: Duration::ZERO,
+        }),
+        tcp,
+    }
+}
+
+fn faults(rng: &mut Rng, link: usize) -> Vec<Fault> {
+    let mut at = Duration::ZERO;
+    let mut faults = Vec::new();
+    for _ in 0..rng.below(4) {
+        let down_at = at + Duration::from_millis(rng.below(FAULT_SECONDS * 1000 / 4));
+        let down_for = Duration::from_millis(rng.between(1, CUT_SECONDS_MAX * 1000));
+        faults.push(Fault { link, down_at, up_after: Some(down_for) });
+        at = down_at + down_for + Duration::from_millis(1);
+    }
+    faults
+}
+
+/// The plan in one line, for a failure's report.
+pub(super) fn describe(plan: &Plan) -> String {
+    let links: Vec<String> = plan
+        .links
+        .iter()
+        .map(|l| format!("{}/{} {} loss {:?}", l.rate.up, l.rate.down, l.lab.delay, l.lab.loss))
+        .collect();
+    let flows: Vec<String> =
+        plan.lab.flows.iter().map(|f| format!("{}→{} {}", f.from, f.to, f.tcp.profile.name())).collect();
+    let bond = &plan.bonds[0];
+    format!(
+        "{} ↔ {}, MTU {}; links [{}]; flows [{}]; {} cuts",
+        bond.mode[0].name(),
+        bond.mode[1].name(),
+        bond.mtu,
+        links.join(", "),
+        flows.join(", "),
+        plan.lab.faults.len()
+    )
+}

@@ -1,0 +1,352 @@
+//! The engine: hosts, links and chips on one virtual time line.
+//!
+//! Every source of events (a host's timers, a channel, a chip, an application, a fault) has one
+//! deadline. The loop takes the earliest, ties in the order they were scheduled, lets it happen and
+//! serves the hosts it touched until nothing moves any more.
+
+use crate::apps::{App, Call};
+use crate::observe::Observer;
+use trunkline_core::Context;
+use trunkline_core::bond::MemberConfig;
+use trunkline_core::deadlines::Deadlines;
+use trunkline_core::frame::{Burst, Frame, LinkChange, LinkId};
+use trunkline_core::host::{Event, Host, InterfaceId};
+use trunkline_core::link::channel::{Channel, Started};
+use trunkline_core::link::chip::Chip;
+use trunkline_core::time::{Duration, Instant};
+use std::collections::VecDeque;
+
+/// One of a link's two directions.
+pub(crate) struct Lane {
+    pub(crate) channel: Channel,
+    /// Frames handed over by the sender that the transmitter has not begun.
+    handed: VecDeque<Frame>,
+    /// The host that sends into it, and the one it leads to.
+    pub(crate) from: usize,
+    pub(crate) to: usize,
+    /// The bond it belongs to at the sending host, and what to enslave it with.
+    pub(crate) interface: InterfaceId,
+    pub(crate) member: MemberConfig,
+}
+
+impl Lane {
+    pub(crate) fn new(
+        channel: Channel,
+        from: usize,
+        to: usize,
+        interface: InterfaceId,
+        member: MemberConfig,
+    ) -> Self {
+        Lane { channel, handed: VecDeque::new(), from, to, interface, member }
+    }
+}
+
+/// A link: a lane up and a lane down.
+pub(crate) struct Link {
+    pub(crate) lanes: [Lane; 2],
+    pub(crate) chip: Option<usize>,
+    pub(crate) up: bool,
+}
+
+/// A link that goes down, and comes back.
+#[derive(Clone, Copy)]
+pub(crate) struct Fault {
+    pub(crate) link: usize,
+    pub(crate) down_at: Instant,
+    pub(crate) up_at: Option<Instant>,
+}
+
+/// Why a run ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ended {
+    /// Every finite flow had finished.
+    Complete,
+    /// The plan's duration was over.
+    Duration,
+}
+
+/// A whole simulated network.
+pub struct World {
+    pub(crate) now: Instant,
+    pub(crate) cx: Context,
+    pub(crate) hosts: Vec<Host>,
+    pub(crate) links: Vec<Link>,
+    pub(crate) chips: Vec<Chip>,
+    pub(crate) apps: Vec<App>,
+    pub(crate) faults: Vec<Fault>,
+    pub(crate) observer: Observer,
+    /// Events handled and frames serialised, for progress and speed.
+    pub(crate) packet_hops: u64,
+    sources: Deadlines,
+    burst: Burst,
+}
+
+/// Who a deadline belongs to; packed into the number [`Deadlines`] wants.
+#[derive(Clone, Copy)]
+enum Source {
+    Host(usize),
+    Lane(usize, usize),
+    Chip(usize),
+    App(usize),
+    Fault(usize),
+}
+
+impl Source {
+    const KINDS: u32 = 5;
+
+    fn pack(self) -> u32 {
+        let (kind, index) = match self {
+            Source::Host(i) => (0, i),
+            Source::Lane(link, lane) => (1, 2 * link + lane),
+            Source::Chip(i) => (2, i),
+            Source::App(i) => (3, i),
+            Source::Fault(i) => (4, i),
+        };
+        index as u32 * Self::KINDS + kind
+    }
+
+    fn unpack(number: u32) -> Source {
+        let index = (number / Self::KINDS) as usize;
+        match number % Self::KINDS {
+            0 => Source::Host(index),
+            1 => Source::Lane(index / 2, index % 2),
+            2 => Source::Chip(index),
+            3 => Source::App(index),
+            _ => Source::Fault(index),
+        }
+    }
+}
+
+impl World {
+    pub(crate) fn new(hosts: Vec<Host>, links: Vec<Link>, chips: Vec<Chip>, cx: Context) -> World {
+        World {
+            now: Instant::ZERO,
+            cx,
+            hosts,
+            links,
+            chips,
+            apps: Vec::new(),
+            faults: Vec::new(),
+            observer: Observer::default(),
+            packet_hops: 0,
+            sources: Deadlines::new(),
+            burst: Burst::new(),
+        }
+    }
+
+    /// Runs until every finite flow is done or `duration` is over.
+    pub fn run(&mut self, duration: Duration) -> Ended {
+        self.start();
+        let end = Instant::ZERO + duration;
+        while self.step(end) {
+            if self.apps.iter().all(App::is_done) && self.apps.iter().any(App::is_finite) {
+                return Ended::Complete;
+            }
+        }
+        Ended::Duration
+    }
+
+    /// Arms everything that has a deadline from the start.
+    pub fn start(&mut self) {
+        for i in 0..self.apps.len() {
+            self.arm(Source::App(i), self.apps[i].poll_timeout());
+        }
+        for i in 0..self.faults.len() {
+            self.arm(Source::Fault(i), Some(self.faults[i].down_at));
+        }
+        for host in 0..self.hosts.len() {
+            self.serve(host);
+        }
+    }
+
+    /// Lets the next event before `end` happen. Answers whether there was one.
+    pub fn step(&mut self, end: Instant) -> bool {
+        let Some((at, source)) = self.sources.pop(end) else {
+            self.now = end;
+            return false;
+        };
+        self.now = at;
+        match Source::unpack(source) {
+            Source::Host(host) => {
+                self.hosts[host].handle_timeout(at, &mut self.cx);
+                self.serve(host);
+            }
+            Source::Lane(link, lane) => self.lane_due(link, lane),
+            Source::Chip(chip) => self.chip_due(chip),
+            Source::App(app) => {
+                let mut call = Call { now: at, cx: &mut self.cx, hosts: &mut self.hosts };
+                self.apps[app].handle_timeout(&mut call);
+                let hosts = self.apps[app].hosts();
+                self.arm(Source::App(app), self.apps[app].poll_timeout());
+                for host in hosts {
+                    self.serve(host);
+                }
+            }
+            Source::Fault(fault) => self.fault_due(fault),
+        }
+        true
+    }
+
+    fn arm(&mut self, source: Source, at: Option<Instant>) {
+        self.sources.set(source.pack(), at);
+    }
+
+    /// A lane's transmitter has finished, or its wire has something to deliver.
+    fn lane_due(&mut self, link: usize, lane: usize) {
+        if self.links[link].lanes[lane].channel.finishes().is_some_and(|at| at <= self.now) {
+            self.finish(link, lane);
+        }
+        let to = self.links[link].lanes[lane].to;
+        while let Some(frame) = self.links[link].lanes[lane].channel.poll_arrival(self.now) {
+            self.observer.arrived(&self.cx, frame);
+            self.hosts[to].handle_frame(self.now, &mut self.cx, LinkId(link as u16), frame);
+            self.serve(to);
+        }
+        self.arm_lane(link, lane);
+    }
+
+    fn chip_due(&mut self, chip: usize) {
+        while let Some(slot) = self.chips[chip].poll_finished(self.now) {
+            self.finish(usize::from(slot) / 2, usize::from(slot) % 2);
+        }
+        let next = self.chips[chip].next_finish();
+        self.arm(Source::Chip(chip), next);
+    }
+
+    /// A frame has left the transmitter: tell the sender, begin the next.
+    fn finish(&mut self, link: usize, lane: usize) {
+        let bytes = self.links[link].lanes[lane].channel.finish(self.now, &mut self.cx);
+        let from = self.links[link].lanes[lane].from;
+        self.begin_next(link, lane);
+        self.hosts[from].handle_transmitted(self.now, &mut self.cx, LinkId(link as u16), bytes);
+        self.serve(from);
+        self.arm_lane(link, lane);
+    }
+
+    fn begin_next(&mut self, link: usize, lane: usize) {
+        let this = &mut self.links[link];
+        let Some(frame) = this.lanes[lane].handed.pop_front() else { return };
+        self.packet_hops += 1;
+        let started = this.lanes[lane].channel.start(self.now, &mut self.cx, frame);
+        match (started, this.chip) {
+            (Started::OnChip { bits, rate }, Some(chip)) => {
+                self.chips[chip].start(self.now, (2 * link + lane) as u16, bits, rate);
+                let next = self.chips[chip].next_finish();
+                self.arm(Source::Chip(chip), next);
+            }
+            _ => self.arm_lane(link, lane),
+        }
+    }
+
+    fn arm_lane(&mut self, link: usize, lane: usize) {
+        let next = self.links[link].lanes[lane].channel.next_timeout();
+        self.arm(Source::Lane(link, lane), next);
+    }
+
+    /// Serves a host: its events to the applications, its frames to the links that are idle, one burst
+    /// a link a pass, until a whole pass is empty.
+    fn serve(&mut self, host: usize) {
+        loop {
+            while let Some(event) = self.hosts[host].poll_event() {
+                self.dispatch(host, &event);
+            }
+            let mut moved = false;
+            for link in 0..self.links.len() {
+                moved |= self.serve_lane(host, link);
+            }
+            if !moved {
+                break;
+            }
+        }
+        let next = self.hosts[host].poll_timeout().map(|(at, _)| at);
+        self.arm(Source::Host(host), next);
+    }
+
+    /// Asks a host for a burst on one link, if that link could take one.
+    fn serve_lane(&mut self, host: usize, link: usize) -> bool {
+        let Some(lane) = self.links[link].lanes.iter().position(|l| l.from == host) else {
+            return false;
+        };
+        let this = &self.links[link].lanes[lane];
+        if !self.links[link].up || !this.channel.idle() || !this.handed.is_empty() {
+            return false;
+        }
+        self.burst.clear();
+        let id = LinkId(link as u16);
+        self.hosts[host].poll_transmit(self.now, &mut self.cx, id, &mut self.burst);
+        if self.burst.is_empty() {
+            return false;
+        }
+        self.links[link].lanes[lane].handed.extend(self.burst.frames.drain(..));
+        self.begin_next(link, lane);
+        true
+    }
+
+    fn dispatch(&mut self, host: usize, event: &Event) {
+        for i in 0..self.apps.len() {
+            let mut call = Call { now: self.now, cx: &mut self.cx, hosts: &mut self.hosts };
+            if self.apps[i].handle_event(&mut call, host, event) {
+                let next = self.apps[i].poll_timeout();
+                self.arm(Source::App(i), next);
+                return;
+            }
+        }
+    }
+
+    fn fault_due(&mut self, fault: usize) {
+        let Fault { link, up_at, .. } = self.faults[fault];
+        if self.links[link].up {
+            self.cut(link);
+            self.arm(Source::Fault(fault), up_at);
+        } else {
+            self.restore(link);
+        }
+    }
+
+    /// Cuts a link: what its transmitters send from now on and what is on its wires is lost, and both
+    /// ends see no carrier.
+    pub(crate) fn cut(&mut self, link: usize) {
+        self.links[link].up = false;
+        for lane in 0..2 {
+            self.links[link].lanes[lane].channel.handle_link(self.now, &mut self.cx, LinkChange::Down);
+            self.arm_lane(link, lane);
+        }
+        self.tell(link, LinkChange::Down);
+    }
+
+    /// Brings a link back. Its connection manager enslaves it again where the bond has buried it.
+    pub(crate) fn restore(&mut self, link: usize) {
+        self.links[link].up = true;
+        for lane in 0..2 {
+            self.links[link].lanes[lane].channel.handle_link(self.now, &mut self.cx, LinkChange::Up);
+        }
+        self.tell(link, LinkChange::Up);
+        let id = LinkId(link as u16);
+        for lane in 0..2 {
+            let Lane { from, interface, member, .. } = &self.links[link].lanes[lane];
+            let (from, member) = (*from, *member);
+            self.hosts[from].with_bond(self.now, &mut self.cx, *interface, |bond, cx| {
+                if bond.member(id).is_none() {
+                    // A bond that is full refuses, as it would refuse the manager's command.
+                    let _refused = bond.enslave(self.now, cx, member);
+                }
+            });
+            self.serve(from);
+        }
+    }
+
+    fn tell(&mut self, link: usize, change: LinkChange) {
+        for lane in 0..2 {
+            let from = self.links[link].lanes[lane].from;
+            self.hosts[from].handle_link(self.now, &mut self.cx, LinkId(link as u16), change);
+            self.serve(from);
+        }
+    }
+
+    /// Asserts what must always hold.
+    pub fn check_invariants(&self) {
+        for host in &self.hosts {
+            host.check_invariants();
+        }
+    }
+}
