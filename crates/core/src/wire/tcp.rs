@@ -16,6 +16,7 @@ mod options;
 #[cfg(test)]
 mod tests;
 
+pub use super::Integrity;
 pub use options::{Options, SACK_BLOCKS_MAX, SackBlocks, Timestamps};
 
 /// Bytes of a header without options.
@@ -90,17 +91,6 @@ impl fmt::Debug for Flags {
         }
         Ok(())
     }
-}
-
-/// What is known about the bytes of a segment before its checksum is looked at.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Integrity {
-    /// The bytes are what arrived: verify the checksum.
-    Intact,
-    /// The wire damaged bytes that are not in memory: the checksum cannot verify.
-    Corrupt,
-    /// Somebody trusted has verified the checksum, or it was never filled in: do not look at it.
-    Offloaded,
 }
 
 /// A view of a segment whose header length has been checked.
@@ -224,14 +214,7 @@ impl Repr {
         dst: Ipv4Addr,
         integrity: Integrity,
     ) -> Result<Repr, Error> {
-        let sound = match integrity {
-            Integrity::Intact => packet.verifies(src, dst),
-            Integrity::Corrupt => false,
-            Integrity::Offloaded => true,
-        };
-        if !sound {
-            return Err(Error::Checksum);
-        }
+        integrity.accepts(|| packet.verifies(src, dst))?;
         let (fixed, _) = packet
             .bytes
             .split_first_chunk::<HEADER_LEN_MIN>()
