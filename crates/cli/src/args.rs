@@ -1,0 +1,133 @@
+//! The command line, as clap reads it.
+
+use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+/// Several network links as one: see before you deploy how well it will go.
+#[derive(Parser, Debug)]
+#[command(name = "trunkline", version, about, disable_help_subcommand = true)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    pub(crate) global: Global,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// Options of every command.
+#[derive(ClapArgs, Debug)]
+pub(crate) struct Global {
+    /// Print one JSON document instead of tables
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// No progress and no remarks
+    #[arg(short, long, global = true)]
+    pub(crate) quiet: bool,
+    /// More detail
+    #[arg(short, long, global = true)]
+    pub(crate) verbose: bool,
+    /// When to use colour
+    #[arg(long, global = true, value_enum, default_value_t = Color::Auto)]
+    pub(crate) color: Color,
+}
+
+/// When to use colour; NO_COLOR is honoured by `auto`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum Color {
+    /// On a terminal.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// What to do.
+#[derive(Subcommand, Debug)]
+pub(crate) enum Command {
+    /// Simulate in virtual time
+    #[command(subcommand)]
+    Lab(LabCommand),
+    /// Check a plan and explain what is wrong with it
+    Check(Check),
+}
+
+/// What to do in virtual time.
+#[derive(Subcommand, Debug)]
+pub(crate) enum LabCommand {
+    /// List the plans that come with the program
+    List,
+    /// Print a ready plan, to change it
+    Show(Show),
+    /// Run a plan and print its figures
+    Run(Run),
+    /// Run published plans and print one table
+    Verify(Verify),
+    /// Run random plans with faults and check that nothing is lost
+    Swarm(Swarm),
+}
+
+/// `check PLAN`
+#[derive(ClapArgs, Debug)]
+pub(crate) struct Check {
+    /// A file (with `/` or ending in .toml) or the name of a ready plan
+    pub(crate) plan: String,
+    /// Change a key of the plan, such as link.modem0.rate=33.6kbit
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+}
+
+/// `lab show NAME`
+#[derive(ClapArgs, Debug)]
+pub(crate) struct Show {
+    /// The name of a ready plan
+    pub(crate) name: String,
+}
+
+/// `lab run PLAN`
+#[derive(ClapArgs, Debug)]
+pub(crate) struct Run {
+    /// A file (with `/` or ending in .toml) or the name of a ready plan
+    pub(crate) plan: String,
+    /// Change a key of the plan, such as link.modem0.rate=33.6kbit
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// Where all randomness comes from, instead of the plan's seed
+    #[arg(long)]
+    pub(crate) seed: Option<u64>,
+    /// Runs with different seeds, of which the median counts
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) runs: Option<u32>,
+    /// Simulations at a time [default: all cores]
+    #[arg(short, long, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) jobs: Option<u16>,
+    /// Write a capture of every run into this directory
+    #[arg(long, value_name = "DIR")]
+    pub(crate) pcap: Option<PathBuf>,
+    /// Write result.json and flows.csv into this directory
+    #[arg(short, long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+/// `lab verify [NAME…]`
+#[derive(ClapArgs, Debug)]
+pub(crate) struct Verify {
+    /// Names of published plans [default: all]
+    pub(crate) names: Vec<String>,
+    /// Simulations at a time [default: all cores]
+    #[arg(short, long, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) jobs: Option<u16>,
+}
+
+/// `lab swarm`
+#[derive(ClapArgs, Debug)]
+pub(crate) struct Swarm {
+    /// How many random plans
+    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) runs: u32,
+    /// The seed of the first
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Simulations at a time [default: all cores]
+    #[arg(short, long, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) jobs: Option<u16>,
+}

@@ -1,0 +1,123 @@
+//! Shows what is wrong with a plan: the text with a caret on a terminal, a document with `--json`.
+
+use crate::exit::Exit;
+use crate::output::Output;
+use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource, SourceCode};
+use serde::Serialize;
+use std::fmt;
+use trunkline_plan::diagnostic::{Diagnostic, Diagnostics};
+
+/// The version of the document `check --json` prints.
+pub(crate) const CHECK_SCHEMA: &str = "trunkline.check/1";
+
+/// What `check --json` prints, and every other command when its plan is not valid.
+#[derive(Serialize)]
+pub(crate) struct CheckDocument {
+    schema: &'static str,
+    ok: bool,
+    errors: Vec<ErrorRow>,
+}
+
+#[derive(Serialize)]
+struct ErrorRow {
+    file: String,
+    line: usize,
+    column: usize,
+    key: String,
+    message: String,
+    found: String,
+    accepted: Vec<String>,
+    nearest: Option<String>,
+    context: Option<String>,
+}
+
+impl CheckDocument {
+    /// The document of these errors; none is a valid plan.
+    pub(crate) fn new(diagnostics: &Diagnostics) -> Self {
+        let row = |d: &Diagnostic| ErrorRow {
+            file: d.source.name.clone(),
+            line: d.line,
+            column: d.column,
+            key: d.key.clone(),
+            message: d.message.clone(),
+            found: d.found.clone(),
+            accepted: d.accepted.clone(),
+            nearest: d.nearest.clone(),
+            context: d.context.clone(),
+        };
+        let errors: Vec<ErrorRow> = diagnostics.errors.iter().map(row).collect();
+        CheckDocument { schema: CHECK_SCHEMA, ok: errors.is_empty(), errors }
+    }
+}
+
+/// Prints the errors and answers the exit code for an invalid plan.
+pub(crate) fn report(diagnostics: &Diagnostics, output: &Output) -> Exit {
+    if output.is_json() {
+        output.document(&CheckDocument::new(diagnostics));
+        return Exit::Plan;
+    }
+    let theme = match output.colors_stderr() {
+        true => GraphicalTheme::unicode(),
+        false => GraphicalTheme::unicode_nocolor(),
+    };
+    let handler = GraphicalReportHandler::new_themed(theme).with_links(false).with_width(100);
+    for diagnostic in &diagnostics.errors {
+        let mut text = String::new();
+        match handler.render_report(&mut text, &Shown::new(diagnostic)) {
+            Ok(()) => eprint!("{text}"),
+            Err(_) => eprint!("{diagnostic}"),
+        }
+    }
+    let count = diagnostics.errors.len();
+    output.remark(&format!("{count} error{}", if count == 1 { "" } else { "s" }));
+    Exit::Plan
+}
+
+/// A diagnostic as miette wants it.
+#[derive(Debug)]
+struct Shown {
+    message: String,
+    help: Option<String>,
+    source: NamedSource<String>,
+    label: LabeledSpan,
+}
+
+impl Shown {
+    fn new(diagnostic: &Diagnostic) -> Self {
+        let Diagnostic { source, line, column, message, .. } = diagnostic;
+        let context = diagnostic.context.as_ref().map_or(String::new(), |c| format!(" ({c})"));
+        let mut help = Vec::new();
+        if !diagnostic.accepted.is_empty() {
+            help.push(format!("accepted: {}", diagnostic.accepted.join(", ")));
+        }
+        if let Some(nearest) = &diagnostic.nearest {
+            help.push(format!("did you mean `{nearest}`?"));
+        }
+        Shown {
+            message: format!("{}:{line}:{column}: {message}{context}", source.name),
+            help: (!help.is_empty()).then(|| help.join("\n")),
+            source: NamedSource::new(&source.name, source.text.clone()),
+            label: LabeledSpan::new_primary_with_span(None, diagnostic.span.clone()),
+        }
+    }
+}
+
+impl fmt::Display for Shown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Shown {}
+
+impl miette::Diagnostic for Shown {
+    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        self.help.as_ref().map(|help| Box::new(help) as Box<dyn fmt::Display>)
+    }
+    fn source_code(&self) -> Option<&dyn SourceCode> {
+        Some(&self.source)
+    }
+    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
+        Some(Box::new(std::iter::once(self.label.clone())))
+    }
+}

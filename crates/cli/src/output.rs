@@ -1,0 +1,80 @@
+//! Where output goes: data to stdout, progress and remarks to stderr.
+
+use crate::args::{Color, Global};
+use serde::Serialize;
+use std::io::{IsTerminal, Write};
+
+/// How the user wants to be told.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Output {
+    json: bool,
+    quiet: bool,
+    verbose: bool,
+    color: Color,
+}
+
+impl Output {
+    /// As the options say.
+    pub(crate) fn new(global: &Global) -> Self {
+        Output { json: global.json, quiet: global.quiet, verbose: global.verbose, color: global.color }
+    }
+
+    /// Whether one JSON document is wanted.
+    pub(crate) fn is_json(&self) -> bool {
+        self.json
+    }
+
+    /// Whether more detail is wanted.
+    pub(crate) fn is_verbose(&self) -> bool {
+        self.verbose
+    }
+
+    /// Whether a progress bar helps anybody.
+    pub(crate) fn wants_progress(&self) -> bool {
+        !self.quiet && std::io::stderr().is_terminal()
+    }
+
+    /// Whether stdout takes colour.
+    pub(crate) fn colors_stdout(&self) -> bool {
+        self.colors(std::io::stdout().is_terminal())
+    }
+
+    /// Whether stderr takes colour.
+    pub(crate) fn colors_stderr(&self) -> bool {
+        self.colors(std::io::stderr().is_terminal())
+    }
+
+    fn colors(&self, is_terminal: bool) -> bool {
+        match self.color {
+            Color::Always => true,
+            Color::Never => false,
+            Color::Auto => is_terminal && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty()),
+        }
+    }
+
+    /// Prints data. A reader that has gone away (a closed pipe) is no error.
+    pub(crate) fn data(&self, text: &str) {
+        let mut out = std::io::stdout().lock();
+        let _closed = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    }
+
+    /// Prints one JSON document.
+    pub(crate) fn document<T: Serialize>(&self, document: &T) {
+        match serde_json::to_string_pretty(document) {
+            Ok(text) => self.data(&format!("{text}\n")),
+            Err(error) => self.remark(&format!("the result cannot be written as JSON: {error}")),
+        }
+    }
+
+    /// Prints what went wrong.
+    pub(crate) fn error(&self, text: &str) {
+        let _closed = writeln!(std::io::stderr().lock(), "error: {text}");
+    }
+
+    /// Prints a remark, unless quiet.
+    pub(crate) fn remark(&self, text: &str) {
+        if !self.quiet {
+            let _closed = writeln!(std::io::stderr().lock(), "{text}");
+        }
+    }
+}
