@@ -277,10 +277,8 @@ impl Channel {
     /// Cuts or restores the link. A cut loses what is on the wire and what is being serialised.
     pub fn handle_link(&mut self, now: Instant, cx: &mut Context, change: LinkChange) {
         self.state = change;
-        if change == LinkChange::Down {
-            if let Some(current) = &mut self.current {
-                current.fate = Fate::Lost;
-            }
+        if let (LinkChange::Down, Some(current)) = (change, &mut self.current) {
+            current.fate = Fate::Lost;
         }
         for _ in 0..self.wire.handle_link(now, cx, change) {
             self.record_drop(now, cx, DropReason::LinkDown);
@@ -358,7 +356,7 @@ mod tests {
             },
             Rng::new(1),
         );
-        let mut offer = |channel: &mut Channel, cx: &mut Context| {
+        let offer = |channel: &mut Channel, cx: &mut Context| {
             let frame = cx.frames.insert(&[], 98);
             channel.offer(at(0), cx, frame)
         };

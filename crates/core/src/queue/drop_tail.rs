@@ -55,6 +55,12 @@ impl<T> DropTail<T> {
         Ok(())
     }
 
+    /// Appends an item that has already been accepted elsewhere, limit or not.
+    pub fn push_back_unbounded(&mut self, item: T, len: u32) {
+        self.entries.push_back((item, len));
+        self.bytes += u64::from(len);
+    }
+
     /// Puts an item that was here before back in front, limit or not.
     pub fn push_front(&mut self, item: T, len: u32) {
         self.entries.push_front((item, len));
