@@ -5,7 +5,7 @@ use crate::diagnostics::{self, CheckDocument};
 use crate::exit::Exit;
 use crate::load;
 use crate::output::Output;
-use trunkline_plan::diagnostic::Diagnostics;
+use trunkline_plan::Diagnostics;
 
 /// Checks a plan with all its rows and variants.
 pub(crate) fn run(args: &Check, output: &Output) -> Exit {

@@ -5,7 +5,7 @@ use crate::output::Output;
 use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource, SourceCode};
 use serde::Serialize;
 use std::fmt;
-use trunkline_plan::diagnostic::{Diagnostic, Diagnostics};
+use trunkline_plan::{Diagnostic, Diagnostics};
 
 /// The version of the document `check --json` prints.
 pub(crate) const CHECK_SCHEMA: &str = "trunkline.check/1";

@@ -4,7 +4,7 @@ use crate::diagnostics;
 use crate::exit::Exit;
 use crate::output::Output;
 use std::path::Path;
-use trunkline_lab::library;
+use trunkline_lab::library::{self, READY};
 use trunkline_plan::{Document, nearest};
 
 /// Loads a plan and applies `--set`; what goes wrong is told and answered as an exit code.
@@ -35,13 +35,12 @@ fn from_file(plan: &str, output: &Output) -> Result<Document, Exit> {
         suggest_files(path, output);
         Exit::Usage
     })?;
-    let folder = path.parent().unwrap_or(Path::new("")).to_owned();
-    let loader = move |name: &str| {
-        std::fs::read(folder.join(name)).map_err(|error| error_text(&error)).and_then(|bytes| {
-            String::from_utf8(bytes).map_err(|_| "not a text file (UTF-8)".to_owned())
-        })
+    // A plan copied from a ready one finds the ready one's data too.
+    let loader = |file: &str| match std::fs::read_to_string(file) {
+        Ok(text) => Ok(text),
+        Err(error) => library::data(file).map(str::to_owned).ok_or_else(|| error_text(&error)),
     };
-    Document::parse_bytes(plan, &bytes, &loader).map_err(|d| diagnostics::report(&d, output))
+    Document::parse(plan, &bytes, &loader).map_err(|d| diagnostics::report(&d, output))
 }
 
 fn from_library(plan: &str, output: &Output) -> Result<Document, Exit> {
@@ -56,9 +55,11 @@ fn from_library(plan: &str, output: &Output) -> Result<Document, Exit> {
 /// The ready plan of a name; an unknown one is told with the nearest names.
 pub(crate) fn ready(name: &str, output: &Output) -> Result<&'static library::Ready, Exit> {
     library::find(name).ok_or_else(|| {
+        let names: Vec<&str> = READY.iter().map(|ready| ready.name).collect();
+        let near = nearest(name, &names).map_or(String::new(), |near| format!("did you mean `{near}`? "));
         output.error(&format!(
-            "there is no plan `{name}`; the nearest: {} (`trunkline lab list` shows all; a file needs a / or .toml)",
-            library::nearest(name).join(", ")
+            "there is no plan `{name}`. {near}Ready plans: {} (a file's name has a / or ends in .toml)",
+            names.join(", ")
         ));
         Exit::Usage
     })
@@ -85,7 +86,7 @@ fn suggest_files(path: &Path, output: &Output) {
         .collect();
     beside.sort();
     let stem = wanted.trim_end_matches(".toml");
-    let ready: Vec<&str> = library::READY.iter().map(|r| r.name).collect();
+    let ready: Vec<&str> = READY.iter().map(|r| r.name).collect();
     if let Some(near) = nearest(&wanted, &beside) {
         output.remark(&format!("nearest file: {}", folder.join(near).display()));
     }

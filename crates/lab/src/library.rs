@@ -46,11 +46,3 @@ pub fn find(name: &str) -> Option<&'static Ready> {
 pub fn data(path: &str) -> Option<&'static str> {
     DATA.iter().find(|(known, _)| *known == path).map(|(_, text)| *text)
 }
-
-/// Names like this one, nearest first: what a user may have meant.
-pub fn nearest(name: &str) -> Vec<&'static str> {
-    let mut near: Vec<(usize, &str)> =
-        READY.iter().map(|ready| (trunkline_plan::edit_distance(name, ready.name), ready.name)).collect();
-    near.sort();
-    near.into_iter().take(3).map(|(_, name)| name).collect()
-}

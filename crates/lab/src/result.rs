@@ -25,10 +25,10 @@ pub enum Verdict {
 /// A parameter of the model, fixed for the whole experiment.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Parameter {
-    /// Its value.
-    pub value: f64,
-    /// Its unit.
-    pub unit: String,
+    /// Its value: a number, or a quantity with its unit.
+    pub value: Value,
+    /// The unit of a number.
+    pub unit: Option<String>,
     /// Where the value comes from.
     pub origin: String,
 }
@@ -107,7 +107,7 @@ pub struct Expectation {
 }
 
 /// The figures in one line.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct Summary {
     /// How many figures there are.
     pub figures: usize,
@@ -194,6 +194,18 @@ impl ResultDocument {
         }
         let hash = Sha256::digest(value.to_string().as_bytes());
         hash.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// The flows as comma-separated values: run, flow, metric, value.
+    pub fn flows_csv(&self) -> String {
+        let mut csv = String::from("run,flow,metric,value\n");
+        for flow in &self.flows {
+            for (metric, value) in &flow.metrics {
+                let value = value.map_or(String::new(), |v| v.to_string());
+                csv += &format!("\"{}\",{},{metric},{value}\n", flow.run, flow.flow);
+            }
+        }
+        csv
     }
 
     /// Whether anything failed.

@@ -343,6 +343,23 @@ impl World {
         }
     }
 
+    /// Checks that every frame is somewhere: none leaked, none in two places.
+    pub fn check_frames(&self) -> Result<(), String> {
+        let lanes = self.links.iter().flat_map(|link| &link.lanes);
+        let on_links: usize = lanes
+            .map(|lane| {
+                let channel = &lane.channel;
+                lane.handed.len() + usize::from(!channel.idle()) + channel.queued() + channel.wire().len()
+            })
+            .sum();
+        let in_hosts: usize = self.hosts.iter().map(Host::held_frames).sum();
+        let live = self.cx.frames.live();
+        match live == on_links + in_hosts {
+            true => Ok(()),
+            false => Err(format!("{live} frames live, {on_links} on links and {in_hosts} in hosts")),
+        }
+    }
+
     /// Asserts what must always hold.
     pub fn check_invariants(&self) {
         for host in &self.hosts {

@@ -10,7 +10,7 @@ mod sockets;
 mod tests;
 
 use crate::Context;
-use crate::bond::{Bond, FrameMeta};
+use crate::bond::{Bond, FrameMeta, Member};
 use crate::deadlines::Deadlines;
 use crate::frame::{Burst, Frame, LinkChange, LinkId};
 use crate::rng::Rng;
@@ -272,6 +272,15 @@ impl Host {
     fn rearm_interface(&mut self, id: InterfaceId) {
         let deadline = self.interfaces[id.0].bond.poll_timeout();
         self.deadlines.set(id.0 as u32, deadline.map(|(at, _)| at));
+    }
+
+    /// Frames this host holds that no link has taken.
+    pub fn held_frames(&self) -> usize {
+        let held = |i: &Interface| {
+            let waiting: usize = i.bond.members().iter().map(Member::waiting_frames).sum();
+            i.outbox.len() + i.bond.ingress_frames() + waiting
+        };
+        self.interfaces.iter().map(held).sum()
     }
 
     /// Asserts what must always hold, in every layer below too.

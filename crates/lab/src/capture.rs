@@ -1,0 +1,37 @@
+//! Captures: the frames of a run as pcapng, one interface per link and direction.
+
+use trunkline_core::frame::LinkId;
+use trunkline_core::trace::pcapng::{self, LinkType};
+use trunkline_core::trace::{Direction, Event, Record};
+use trunkline_plan::model::Plan;
+
+/// A file of every frame given to a transmitter, captured above the framing.
+pub(crate) fn pcapng(plan: &Plan, records: &[Record]) -> Vec<u8> {
+    let mut out = Vec::new();
+    pcapng::section_header(&mut out);
+    for link in &plan.links {
+        for direction in ["up", "down"] {
+            let name = format!("{} {direction}", link.name);
+            pcapng::interface_description(&mut out, &name, LinkType::RAW_IP);
+        }
+    }
+    for record in records {
+        if let Event::Frame { link: LinkId(link), direction, bytes, len } = &record.event {
+            let interface = 2 * u32::from(*link) + u32::from(*direction == Direction::Down);
+            pcapng::enhanced_packet(&mut out, interface, record.at, bytes, *len);
+        }
+    }
+    out
+}
+
+/// A file name of letters, digits, dots and dashes.
+pub(crate) fn file_name(plan: &str, label: &str, run: u64, runs: u32) -> String {
+    let mut name = plan.to_owned();
+    if !label.is_empty() {
+        name = format!("{name}-{label}");
+    }
+    if runs > 1 {
+        name = format!("{name}-run{run}");
+    }
+    name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '.' || c == '-' { c } else { '-' }).collect()
+}

@@ -1,0 +1,333 @@
+//! Runs a plan: every row and variant a simulation of its own, spread over the cores, put together in
+//! the plan's order whatever the number of jobs.
+
+use crate::build;
+use crate::capture;
+use crate::knee;
+use crate::metrics::{self, Measured};
+use crate::result::{
+    Expectation, Figure, FlowResult, LinkResult, Parameter, RESULT_SCHEMA, ResultDocument, Summary,
+    Timing, Verdict, median,
+};
+use rayon::prelude::*;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use trunkline_core::trace::Trace;
+use trunkline_plan::model::Plan;
+use trunkline_plan::{self as plan, Diagnostics, Experiment};
+
+/// How to run.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
+    /// Instead of the plan's seed.
+    pub seed: Option<u64>,
+    /// Instead of the plan's number of runs.
+    pub runs: Option<u32>,
+    /// Simulations at a time; 0 is one per core.
+    pub jobs: usize,
+    /// Whether to capture every run's packets.
+    pub capture: bool,
+}
+
+/// A capture of one run in pcapng.
+#[derive(Clone, Debug)]
+pub struct Capture {
+    /// Which plan, row and variant; usable as a file name.
+    pub name: String,
+    /// The file.
+    pub bytes: Vec<u8>,
+}
+
+/// What a plan gave.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// The result.
+    pub document: ResultDocument,
+    /// The captures, if wanted.
+    pub captures: Vec<Capture>,
+}
+
+/// One simulation to be run: a row in a variant.
+struct Point {
+    row: usize,
+    variant: Option<String>,
+    label: String,
+    plan: Plan,
+}
+
+/// What one point gave: the medians over its runs.
+struct Measurement {
+    measured: Measured,
+    captures: Vec<Capture>,
+}
+
+/// Runs every row in every variant its figures and expectations need. `progress` is told the number
+/// of simulations each time one is done.
+pub fn run(
+    experiment: &Experiment,
+    options: Options,
+    progress: &(dyn Fn(u64) + Sync),
+) -> Result<Outcome, Diagnostics> {
+    let points = points(experiment)?;
+    let total = points.len() as u64;
+    let one = |point: &Point| {
+        let measurement = simulate(point, options);
+        progress(total);
+        measurement
+    };
+    let measurements: Vec<Measurement> =
+        crate::pool(options.jobs).install(|| points.par_iter().map(one).collect());
+    let seed = options.seed.or(points.first().map(|p| p.plan.lab.seed)).unwrap_or(0);
+    let mut document = assemble(experiment, &points, &measurements)?;
+    document.seed = seed;
+    document.seal();
+    let captures = measurements.into_iter().flat_map(|m| m.captures).collect();
+    Ok(Outcome { document, captures })
+}
+
+/// The variant our own column is measured in.
+const TRUNKLINE: &str = "trunkline";
+
+fn points(experiment: &Experiment) -> Result<Vec<Point>, Diagnostics> {
+    let mut points = Vec::new();
+    for (row, values) in experiment.rows().iter().enumerate() {
+        let figures = experiment.figures(row)?;
+        let all: Vec<Option<&str>> = match experiment.variants().next() {
+            None => vec![None],
+            Some(_) => experiment.variants().map(Some).collect(),
+        };
+        for variant in all {
+            let plan = experiment.plan(row, variant)?;
+            let measured = figures.iter().any(|f| needs(f, variant));
+            if variant.is_some() && !measured && plan.lab.expects.is_empty() {
+                continue;
+            }
+            let label = [&values.label(), variant.unwrap_or_default()].map(str::to_owned);
+            let label = label.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ");
+            points.push(Point { row, variant: variant.map(str::to_owned), label, plan });
+        }
+    }
+    Ok(points)
+}
+
+/// Whether a figure is measured in this variant.
+fn needs(figure: &plan::Figure, variant: Option<&str>) -> bool {
+    figure.variant.as_deref() == variant || (figure.trunkline.is_some() && variant == Some(TRUNKLINE))
+}
+
+fn simulate(point: &Point, options: Options) -> Measurement {
+    let runs = options.runs.unwrap_or(point.plan.lab.runs).max(1);
+    let seed = options.seed.unwrap_or(point.plan.lab.seed);
+    let mut all = Vec::new();
+    let mut captures = Vec::new();
+    for run in 0..u64::from(runs) {
+        let mut world = build::world(&point.plan, seed.wrapping_add(run));
+        if options.capture {
+            world.cx.trace = Trace::enabled();
+        }
+        let ended = world.run(point.plan.lab.duration);
+        if options.capture {
+            let name = capture::file_name(&point.plan.name, &point.label, run, runs);
+            let bytes = capture::pcapng(&point.plan, &world.cx.trace.drain());
+            captures.push(Capture { name, bytes });
+        }
+        all.push(metrics::measure(&point.plan, &world, ended));
+    }
+    Measurement { measured: medians(all), captures }
+}
+
+/// The median of every metric over several runs.
+fn medians(mut all: Vec<Measured>) -> Measured {
+    if all.len() == 1 {
+        return all.remove(0);
+    }
+    let packet_hops = all.iter().map(|m| m.packet_hops).sum();
+    let virtual_time = all.iter().map(|m| m.virtual_time).sum();
+    let mut first = all[0].clone();
+    first.packet_hops = packet_hops;
+    first.virtual_time = virtual_time;
+    let names = |owners: &BTreeMap<String, metrics::Metrics>| -> Vec<(String, String)> {
+        owners.iter().flat_map(|(o, m)| m.keys().map(move |k| (o.clone(), k.clone()))).collect()
+    };
+    for (flow, metric) in names(&first.flows) {
+        let values = all.iter().map(|m| m.flows[&flow][&metric]).collect::<Option<Vec<f64>>>();
+        first.flows.entry(flow).or_default().insert(metric, values.and_then(median));
+    }
+    for (link, metric) in names(&first.links) {
+        let values = all.iter().map(|m| m.links[&link][&metric]).collect::<Option<Vec<f64>>>();
+        first.links.entry(link).or_default().insert(metric, values.and_then(median));
+    }
+    first
+}
+
+/// The measurements of a plan, by row and variant.
+struct Measurements<'a> {
+    points: &'a [Point],
+    measurements: &'a [Measurement],
+}
+
+impl Measurements<'_> {
+    fn value(&self, row: usize, variant: Option<&str>, what: &str) -> Option<f64> {
+        let found = self.points.iter().position(|p| p.row == row && p.variant.as_deref() == variant)?;
+        self.measurements[found].measured.value(what)
+    }
+}
+
+fn assemble(
+    experiment: &Experiment,
+    points: &[Point],
+    measurements: &[Measurement],
+) -> Result<ResultDocument, Diagnostics> {
+    let all = Measurements { points, measurements };
+    let mut figures = Vec::new();
+    let mut knees = knee::Knees::default();
+    for row in 0..experiment.rows().len() {
+        for spec in experiment.figures(row)? {
+            match &spec.knee {
+                Some(_) => knees.add(&spec, &columns(&all, row, &spec)),
+                None => figures.push(figure(&spec, columns(&all, row, &spec))),
+            }
+        }
+    }
+    figures.extend(knees.figures());
+    let expectations = expectations(points, measurements);
+    Ok(ResultDocument {
+        schema: RESULT_SCHEMA,
+        plan: points.first().map_or(String::new(), |p| p.plan.name.clone()),
+        seed: 0,
+        digest: String::new(),
+        version: env!("CARGO_PKG_VERSION"),
+        source: source(experiment),
+        parameters: parameters(experiment),
+        figures,
+        expectations,
+        flows: flows(points, measurements),
+        links: links(points, measurements),
+        summary: Summary::default(),
+        timing: Timing {
+            runs: points.len() as u64,
+            packet_hops: measurements.iter().map(|m| m.measured.packet_hops).sum(),
+            virtual_seconds: measurements.iter().map(|m| m.measured.virtual_time.as_secs_f64()).sum(),
+        },
+    })
+}
+
+/// What the plan reproduces, in one line.
+fn source(experiment: &Experiment) -> Option<String> {
+    let published = experiment.published()?;
+    let section = published.section.as_ref().map_or(String::new(), |s| format!(", section {s}"));
+    Some(format!("{}{section}", published.source))
+}
+
+fn parameters(experiment: &Experiment) -> BTreeMap<String, Parameter> {
+    let parameter = |p: &plan::Parameter| {
+        let value = match &p.value {
+            plan::Scalar::Number(n) => Value::from(*n),
+            plan::Scalar::Text(text) => Value::from(text.as_str()),
+        };
+        let origin = p.origin.clone();
+        (p.name.clone(), Parameter { value, unit: p.unit.clone(), origin })
+    };
+    experiment.parameters().iter().map(parameter).collect()
+}
+
+/// The measured columns of one figure in one row, in the figure's unit.
+pub(crate) struct Columns {
+    pub(crate) reproduced: Option<f64>,
+    pub(crate) trunkline: Option<f64>,
+    pub(crate) ceiling: Option<f64>,
+}
+
+fn columns(all: &Measurements<'_>, row: usize, spec: &plan::Figure) -> Columns {
+    let scale = spec.scale * unit_scale(&spec.unit);
+    let variant = spec.variant.as_deref();
+    let ceiling_variant = if spec.trunkline.is_some() { Some(TRUNKLINE) } else { variant };
+    let value = |variant: Option<&str>, what: &str| all.value(row, variant, what).map(|v| v * scale);
+    Columns {
+        reproduced: value(variant, &spec.what),
+        trunkline: spec.trunkline.as_ref().and_then(|what| value(Some(TRUNKLINE), what)),
+        ceiling: spec.ceiling.as_ref().and_then(|what| value(ceiling_variant, what)),
+    }
+}
+
+/// What a metric in SI units is multiplied with to be in the figure's unit.
+fn unit_scale(unit: &str) -> f64 {
+    match unit {
+        "line-bit/s" => 10.0 / 8.0,
+        "B/s" => 1.0 / 8.0,
+        _ => 1.0,
+    }
+}
+
+fn figure(spec: &plan::Figure, columns: Columns) -> Figure {
+    let mut figure = Figure {
+        id: spec.id.clone(),
+        unit: spec.unit.clone(),
+        published: spec.published,
+        reproduced: columns.reproduced,
+        trunkline: columns.trunkline,
+        ceiling: columns.ceiling,
+        within: spec.within,
+        verdict: Verdict::Ok,
+        note: spec.note.clone(),
+        held_out: spec.held_out,
+    };
+    let missing = figure.reproduced.is_none() || (spec.trunkline.is_some() && figure.trunkline.is_none());
+    let outside = figure.error().zip(figure.within).is_some_and(|(error, band)| error.abs() > band);
+    if missing {
+        figure.verdict = Verdict::Failed;
+        figure.note = Some("the transfer did not finish within the plan's duration".into());
+    } else if outside {
+        figure.verdict = Verdict::Noted;
+        let error = 100.0 * figure.error().unwrap_or_default();
+        figure.note.get_or_insert_with(|| format!("residual {error:+.1} %: left as it is, not tuned"));
+    }
+    figure
+}
+
+fn expectations(points: &[Point], measurements: &[Measurement]) -> Vec<Expectation> {
+    let mut rows = Vec::new();
+    for (point, measurement) in points.iter().zip(measurements) {
+        for expect in &point.plan.lab.expects {
+            let over = expect.of.as_ref().map(|of| measurement.measured.value(of));
+            let value = measurement.measured.value(&expect.what);
+            let value = match over {
+                None => value,
+                Some(over) => value.zip(over).filter(|(_, o)| *o != 0.0).map(|(v, o)| v / o),
+            };
+            let holds = value.is_some_and(|v| {
+                expect.min.is_none_or(|min| v >= min) && expect.max.is_none_or(|max| v <= max)
+            });
+            let what = match &expect.of {
+                None => expect.what.clone(),
+                Some(of) => format!("{} / {of}", expect.what),
+            };
+            let verdict = if holds { Verdict::Ok } else { Verdict::Failed };
+            let run = point.label.clone();
+            rows.push(Expectation { run, what, value, min: expect.min, max: expect.max, verdict });
+        }
+    }
+    rows
+}
+
+fn flows(points: &[Point], measurements: &[Measurement]) -> Vec<FlowResult> {
+    let rows = points.iter().zip(measurements).flat_map(|(point, m)| {
+        m.measured.flows.iter().map(|(flow, metrics)| FlowResult {
+            run: point.label.clone(),
+            flow: flow.clone(),
+            metrics: metrics.clone(),
+        })
+    });
+    rows.collect()
+}
+
+fn links(points: &[Point], measurements: &[Measurement]) -> Vec<LinkResult> {
+    let rows = points.iter().zip(measurements).flat_map(|(point, m)| {
+        m.measured.links.iter().map(|(link, metrics)| LinkResult {
+            run: point.label.clone(),
+            link: link.clone(),
+            metrics: metrics.clone(),
+        })
+    });
+    rows.collect()
+}
