@@ -1,38 +1,488 @@
 //! Bonds: several links behave as one.
+//!
+//! The master side gives packets to [`Bond::send`]; they wait in the ingress queue until the scheduler
+//! commits each to a member, whose driver takes it with [`Bond::poll_transmit`] and reports it with
+//! [`Bond::handle_transmitted`]. `eql` and `eql-early` commit at arrival, as the driver they model did.
+//! Frames that arrive from members come out as events, in the order they came: nothing is resequenced.
 
-/// The scheduling policies, by the field's names.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
-pub enum Mode {
-    /// Packet counter over the members in turn (`bonding.rst` mode 0).
-    BalanceRr,
-    /// One member carries everything, the next takes over (`bonding.rst` mode 1).
-    ActiveBackup,
-    /// The EQL driver exactly as deployed, 1995.
-    Eql,
-    /// The scheduler its manual tells of before that: fast, but a slow member starves.
-    EqlEarly,
-    /// Ours: earliest expected arrival.
-    Earliest,
+mod active_backup;
+mod earliest;
+pub mod eql;
+mod eql_early;
+mod member;
+mod mode;
+mod round_robin;
+mod scheduler;
+#[cfg(test)]
+mod tests;
+
+pub use member::{Member, MemberConfig, MemberStats};
+pub use mode::Mode;
+pub use round_robin::RoundRobin;
+pub use scheduler::{FrameMeta, Pick, Scheduler, Target};
+
+use crate::Context;
+use crate::frame::{Burst, Frame, LinkChange, LinkId};
+use crate::queue::{DropTail, Limit};
+use crate::time::{Instant, Reason};
+use crate::trace;
+use crate::units::BitRate;
+use crate::work::DropReason;
+use member::Waiting;
+use std::collections::VecDeque;
+use std::fmt;
+
+/// What a bond is told at the start.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct BondConfig {
+    /// The scheduling policy.
+    pub mode: Mode,
+    /// The longest packet taken, in bytes.
+    pub mtu: u16,
+    /// How many members the EQL modes accept; the others have no limit.
+    pub max_slaves: u16,
+    /// How much may wait before the scheduler; bytes or packets.
+    pub ingress: Limit,
 }
 
-impl Mode {
-    /// Every mode there is, in the order they are listed to users.
-    pub const ALL: [Mode; 5] = [
-        Mode::Earliest,
-        Mode::Eql,
-        Mode::EqlEarly,
-        Mode::BalanceRr,
-        Mode::ActiveBackup,
-    ];
-
-    /// The name in plans and output.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Mode::BalanceRr => "balance-rr",
-            Mode::ActiveBackup => "active-backup",
-            Mode::Eql => "eql",
-            Mode::EqlEarly => "eql-early",
-            Mode::Earliest => "earliest",
+impl BondConfig {
+    /// A bond of this mode and MTU with four members at most and 64 packets of ingress.
+    pub const fn new(mode: Mode, mtu: u16) -> Self {
+        BondConfig {
+            mode,
+            mtu,
+            max_slaves: eql::MAX_SLAVES,
+            ingress: Limit::Packets(64),
         }
     }
+}
+
+/// Why a bond refused a change.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BondError {
+    /// The bond has `max_slaves` members already.
+    Full,
+    /// A member needs a rate above zero.
+    ZeroRate,
+    /// A bond needs room for one member.
+    ZeroMembers,
+    /// The link is no member.
+    NotMember,
+}
+
+impl fmt::Display for BondError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            BondError::Full => "the bond has max_slaves members already",
+            BondError::ZeroRate => "a member needs a rate above zero",
+            BondError::ZeroMembers => "max_slaves must be at least 1",
+            BondError::NotMember => "the link is not a member of the bond",
+        })
+    }
+}
+
+impl std::error::Error for BondError {}
+
+/// What the layer above should know.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Event {
+    /// A packet arrived over one of the members.
+    Received(Frame),
+}
+
+/// Totals of the master. Receiving is counted on the members.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct BondStats {
+    /// Packets committed to a member, also those its queue then dropped.
+    pub tx_packets: u64,
+    /// Their bytes.
+    pub tx_bytes: u64,
+    /// Packets never committed: too long, no room in the ingress queue, or no usable member.
+    pub tx_dropped: u64,
+}
+
+/// Several links as one.
+#[derive(Clone, Debug)]
+pub struct Bond {
+    config: BondConfig,
+    scheduler: Scheduler,
+    members: Vec<Member>,
+    ingress: DropTail<Waiting>,
+    received: VecDeque<Frame>,
+    next_decay: Instant,
+    stats: BondStats,
+}
+
+impl Bond {
+    /// A bond that is open and has no members.
+    ///
+    /// # Panics
+    /// When the ingress limit is a time.
+    pub fn new(now: Instant, config: BondConfig) -> Self {
+        Bond {
+            config,
+            scheduler: Scheduler::new(config.mode),
+            members: Vec::new(),
+            ingress: DropTail::new(config.ingress),
+            received: VecDeque::new(),
+            next_decay: now + eql::DECAY_PERIOD,
+            stats: BondStats::default(),
+        }
+    }
+
+    /// Closes and opens the bond: its members are gone with what they held, `max_slaves` is four
+    /// again and the scheduler starts anew.
+    pub fn reopen(&mut self, now: Instant, cx: &mut Context) {
+        while let Some(mut member) = self.members.pop() {
+            purge(&mut member, now, cx);
+            cx.trace
+                .record(now, trace::Event::Emancipated(member.link()));
+        }
+        while let Some((waiting, _)) = self.ingress.pop() {
+            self.drop_frame(now, cx, waiting.frame, DropReason::NoMember);
+        }
+        self.config.max_slaves = eql::MAX_SLAVES;
+        self.scheduler = Scheduler::new(self.config.mode);
+        self.next_decay = now + eql::DECAY_PERIOD;
+    }
+
+    /// The configuration in force.
+    pub const fn config(&self) -> &BondConfig {
+        &self.config
+    }
+
+    /// Changes how many members are accepted. Those above a lower limit stay.
+    pub fn set_config(&mut self, max_slaves: u16) -> Result<(), BondError> {
+        if max_slaves == 0 {
+            return Err(BondError::ZeroMembers);
+        }
+        self.config.max_slaves = max_slaves;
+        Ok(())
+    }
+
+    /// Totals so far.
+    pub const fn stats(&self) -> &BondStats {
+        &self.stats
+    }
+
+    /// The members in list order: newest first in the EQL modes, oldest first in the others.
+    pub fn members(&self) -> &[Member] {
+        &self.members
+    }
+
+    /// One member.
+    pub fn member(&self, link: LinkId) -> Option<&Member> {
+        self.members.iter().find(|m| m.link() == link)
+    }
+
+    /// Packets waiting for the scheduler.
+    pub fn ingress_frames(&self) -> usize {
+        self.ingress.len()
+    }
+
+    /// Takes a link in, up until [`Bond::handle_link`] says otherwise. A link that is a member
+    /// already gets a new record and keeps its state and the frames it holds.
+    pub fn enslave(
+        &mut self,
+        now: Instant,
+        cx: &mut Context,
+        config: MemberConfig,
+    ) -> Result<(), BondError> {
+        if config.rate.is_zero() {
+            return Err(BondError::ZeroRate);
+        }
+        let eql = self.config.mode.is_eql();
+        let member = match self.index(config.link) {
+            Some(index) => {
+                let mut member = self.members.remove(index);
+                member.reconfigure(config);
+                member
+            }
+            None if eql && self.members.len() >= usize::from(self.config.max_slaves) => {
+                return Err(BondError::Full);
+            }
+            None => Member::new(config),
+        };
+        let place = if eql { 0 } else { self.members.len() };
+        self.members.insert(place, member);
+        cx.trace.record(now, trace::Event::Enslaved(config.link));
+        self.drain(now, cx);
+        Ok(())
+    }
+
+    /// Lets a link go. What waited for it is sent over the others.
+    pub fn emancipate(
+        &mut self,
+        now: Instant,
+        cx: &mut Context,
+        link: LinkId,
+    ) -> Result<(), BondError> {
+        let index = self.index(link).ok_or(BondError::NotMember)?;
+        self.reclaim(index);
+        self.members.remove(index);
+        cx.trace.record(now, trace::Event::Emancipated(link));
+        self.drain(now, cx);
+        Ok(())
+    }
+
+    /// Changes what EQL is told about a member's rate, at once.
+    pub fn set_member(&mut self, link: LinkId, weight: BitRate) -> Result<(), BondError> {
+        let index = self.index(link).ok_or(BondError::NotMember)?;
+        self.members[index].set_weight(weight);
+        Ok(())
+    }
+
+    /// Whether [`Bond::send`] would take one more packet now; always in the EQL modes.
+    pub fn has_room(&self) -> bool {
+        self.ingress.fits(u32::from(self.config.mtu))
+    }
+
+    /// Takes a packet from the master side.
+    pub fn send(&mut self, now: Instant, cx: &mut Context, frame: Frame, meta: FrameMeta) {
+        if meta.len > u32::from(self.config.mtu) {
+            self.drop_frame(now, cx, frame, DropReason::TooBig);
+            return;
+        }
+        let waiting = Waiting {
+            frame,
+            flow: meta.flow,
+        };
+        match self.ingress.push(waiting, meta.len) {
+            Ok(()) => self.drain(now, cx),
+            Err(_) => self.drop_frame(now, cx, frame, DropReason::QueueFull),
+        }
+    }
+
+    /// A frame arrived from a link; one that is no member is not listened to.
+    pub fn handle_frame(&mut self, now: Instant, cx: &mut Context, link: LinkId, frame: Frame) {
+        match self.index(link) {
+            Some(index) => {
+                let stats = &mut self.members[index].stats;
+                stats.rx_packets += 1;
+                stats.rx_bytes += cx.frames.len(frame) as u64;
+                self.received.push_back(frame);
+            }
+            None => drop_on(link, now, cx, frame, DropReason::NoMember),
+        }
+    }
+
+    /// The wire has taken `bytes` of what was handed out for a link.
+    pub fn handle_transmitted(&mut self, now: Instant, cx: &mut Context, link: LinkId, bytes: u64) {
+        if let Some(index) = self.index(link) {
+            self.members[index].transmitted(now, bytes);
+            self.drain(now, cx);
+        }
+    }
+
+    /// A link changed state. What waits for a member that goes down is sent over the others, except
+    /// in the EQL modes, where it is lost as a device loses its queue, and the member is buried later.
+    pub fn handle_link(
+        &mut self,
+        now: Instant,
+        cx: &mut Context,
+        link: LinkId,
+        change: LinkChange,
+    ) {
+        let Some(index) = self.index(link) else {
+            return;
+        };
+        self.members[index].set_state(change);
+        if change == LinkChange::Down {
+            if self.config.mode.is_eql() {
+                purge(&mut self.members[index], now, cx);
+            } else {
+                self.reclaim(index);
+            }
+            self.members[index].forget_in_flight();
+        }
+        self.drain(now, cx);
+    }
+
+    /// The deadline of [`Bond::poll_timeout`] has passed.
+    pub fn handle_timeout(&mut self, now: Instant, cx: &mut Context) {
+        if !self.config.mode.is_eql() || now < self.next_decay {
+            return;
+        }
+        let periods = 1 + (now - self.next_decay).as_nanos() / eql::DECAY_PERIOD.as_nanos();
+        self.next_decay += eql::DECAY_PERIOD * periods;
+        while let Some(dead) = self.members.iter().find(|m| !m.is_up()).map(Member::link) {
+            self.bury(now, cx, dead);
+        }
+        for member in &mut self.members {
+            member.eql.decay(periods);
+        }
+        cx.work.timer_arms += 1;
+    }
+
+    /// The next deadline: the decay, in the EQL modes.
+    pub fn poll_timeout(&self) -> Option<(Instant, Reason)> {
+        self.config
+            .mode
+            .is_eql()
+            .then_some((self.next_decay, Reason::Decay))
+    }
+
+    /// Hands out what may be sent on a link now. What it appends belongs to the caller.
+    pub fn poll_transmit(
+        &mut self,
+        now: Instant,
+        cx: &mut Context,
+        link: LinkId,
+        burst: &mut Burst,
+    ) {
+        let Some(index) = self.index(link) else {
+            return;
+        };
+        let member = &mut self.members[index];
+        if !member.is_up() || member.waiting_frames() == 0 {
+            return;
+        }
+        member.transmit(now, burst);
+        self.drain(now, cx);
+    }
+
+    /// The next thing the layer above should know.
+    pub fn poll_event(&mut self) -> Option<Event> {
+        self.received.pop_front().map(Event::Received)
+    }
+
+    fn index(&self, link: LinkId) -> Option<usize> {
+        self.members.iter().position(|m| m.link() == link)
+    }
+
+    /// Commits what waits, first to last, until the scheduler holds.
+    fn drain(&mut self, now: Instant, cx: &mut Context) {
+        while let Some(&(waiting, len)) = self.ingress.peek() {
+            let meta = FrameMeta {
+                len,
+                flow: waiting.flow,
+            };
+            let pick = self.scheduler.pick(now, &self.members, meta);
+            match pick.target {
+                Target::One { member, allowance } => self.commit_run(now, cx, member, allowance),
+                Target::All => self.commit_copies(now, cx),
+                Target::Hold => {}
+                Target::None => {
+                    self.ingress.pop();
+                    self.drop_frame(now, cx, waiting.frame, DropReason::NoMember);
+                }
+            }
+            if let Some(dead) = pick.bury {
+                self.bury(now, cx, dead);
+            }
+            if pick.target == Target::Hold {
+                break;
+            }
+        }
+    }
+
+    /// Commits the first packet to a member, and those behind it within the allowance.
+    fn commit_run(&mut self, now: Instant, cx: &mut Context, member: usize, allowance: u32) {
+        let mut left = allowance;
+        while let Some((waiting, len)) = self.ingress.pop() {
+            self.commit(now, cx, member, waiting, len);
+            left = left.saturating_sub(len);
+            let more = self.ingress.peek_len();
+            if more.is_none_or(|next| next > left || self.members[member].is_full(next)) {
+                break;
+            }
+        }
+    }
+
+    /// Commits a copy of the first packet to every member that can take one.
+    fn commit_copies(&mut self, now: Instant, cx: &mut Context) {
+        let Some((waiting, len)) = self.ingress.pop() else {
+            return;
+        };
+        for index in 0..self.members.len() {
+            if self.members[index].can_take(len) {
+                let frame = cx.frames.duplicate(waiting.frame);
+                self.commit(now, cx, index, Waiting { frame, ..waiting }, len);
+            }
+        }
+        cx.frames.remove(waiting.frame);
+    }
+
+    fn commit(
+        &mut self,
+        now: Instant,
+        cx: &mut Context,
+        member: usize,
+        waiting: Waiting,
+        len: u32,
+    ) {
+        self.scheduler.commit(&mut self.members, member, len);
+        self.stats.tx_packets += 1;
+        self.stats.tx_bytes += u64::from(len);
+        let member = &mut self.members[member];
+        if let Err(refused) = member.push(waiting, len) {
+            drop_on(member.link(), now, cx, refused.frame, DropReason::QueueFull);
+        }
+    }
+
+    /// Puts what waits for a member back in front of the ingress queue, in order.
+    fn reclaim(&mut self, index: usize) {
+        while let Some((waiting, len)) = self.members[index].take_back() {
+            self.stats.tx_packets -= 1;
+            self.stats.tx_bytes -= u64::from(len);
+            self.ingress.push_front(waiting, len);
+        }
+    }
+
+    fn bury(&mut self, now: Instant, cx: &mut Context, link: LinkId) {
+        if let Some(index) = self.index(link) {
+            let mut member = self.members.remove(index);
+            purge(&mut member, now, cx);
+            cx.trace.record(now, trace::Event::Buried(link));
+        }
+    }
+
+    fn drop_frame(&mut self, now: Instant, cx: &mut Context, frame: Frame, reason: DropReason) {
+        self.stats.tx_dropped += 1;
+        cx.drop_frame(frame, reason);
+        cx.trace
+            .record(now, trace::Event::Drop { link: None, reason });
+    }
+
+    /// Asserts what must always hold.
+    ///
+    /// # Panics
+    /// When it does not: that is a bug of the bond.
+    pub fn check_invariants(&self) {
+        let mut frames: Vec<Frame> = Vec::new();
+        let mut links: Vec<LinkId> = Vec::new();
+        for member in &self.members {
+            member.check_invariants();
+            links.push(member.link());
+            frames.extend(member.frames());
+        }
+        frames.extend(self.ingress.iter().map(|(waiting, _)| waiting.frame));
+        frames.extend(&self.received);
+        assert!(all_differ(&frames), "a frame is in two places");
+        assert!(all_differ(&links), "a link is a member twice");
+        let ingress: u64 = self.ingress.iter().map(|(_, len)| u64::from(*len)).sum();
+        assert_eq!(self.ingress.bytes(), ingress, "ingress bytes");
+        assert!(
+            !self.config.mode.is_eql() || self.ingress.is_empty(),
+            "EQL commits at arrival"
+        );
+    }
+}
+
+fn drop_on(link: LinkId, now: Instant, cx: &mut Context, frame: Frame, reason: DropReason) {
+    cx.drop_frame(frame, reason);
+    let link = Some(link);
+    cx.trace.record(now, trace::Event::Drop { link, reason });
+}
+
+/// Loses what waits for a member whose device is gone.
+fn purge(member: &mut Member, now: Instant, cx: &mut Context) {
+    let link = member.link();
+    while let Some(frame) = member.purge_one() {
+        drop_on(link, now, cx, frame, DropReason::MemberDown);
+    }
+}
+
+fn all_differ<T: PartialEq>(items: &[T]) -> bool {
+    (1..items.len()).all(|i| !items[..i].contains(&items[i]))
 }

@@ -39,3 +39,127 @@ pub struct Framing {
     /// What the payload looks like.
     pub payload: Payload,
 }
+
+/// Bytes of SLIP that RFC 1055 replaces by two.
+const SLIP_END: u8 = 0xc0;
+const SLIP_ESC: u8 = 0xdb;
+/// END before and END after.
+const SLIP_DELIMITERS: u64 = 2;
+/// Of 256 equally likely byte values, how many grow by a byte.
+const SLIP_ESCAPED: u64 = 2;
+
+impl LineCoding {
+    /// Bit times per byte.
+    pub const fn bits_per_byte(self) -> u64 {
+        match self {
+            LineCoding::Async8n1 => 10,
+            LineCoding::Sync => 8,
+        }
+    }
+}
+
+impl Framing {
+    /// Bits as they are: eight per byte and nothing around a packet.
+    pub const PLAIN: Framing = Framing {
+        line: LineCoding::Sync,
+        header: Header::None,
+        payload: Payload::Zeros,
+    };
+
+    /// Thousandths of a bit that a packet of `len` bytes takes in the mean, every byte counted as
+    /// payload. Schedulers and ceilings use it; what a transmitter really sends says [`Framer`].
+    pub const fn mean_wire_millibits(&self, len: u64) -> u64 {
+        let per_byte = self.line.bits_per_byte() * 1000;
+        match (self.header, self.payload) {
+            (Header::None, _) => len * per_byte,
+            (Header::Slip, Payload::Random) => {
+                (len + SLIP_DELIMITERS) * per_byte + len * SLIP_ESCAPED * per_byte / 256
+            }
+            (Header::Slip, Payload::Text | Payload::Zeros) => (len + SLIP_DELIMITERS) * per_byte,
+        }
+    }
+}
+
+/// Counts the bits of one frame after another on one line, and carries what the mean expansion of
+/// elided bytes leaves over, so that the long run is exact.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Framer {
+    framing: Framing,
+    /// Expansion not yet given out, in 256ths of a byte.
+    carried: u64,
+}
+
+impl Framer {
+    /// A framer with nothing carried.
+    pub const fn new(framing: Framing) -> Self {
+        Framer {
+            framing,
+            carried: 0,
+        }
+    }
+
+    /// The framing it counts by.
+    pub const fn framing(&self) -> Framing {
+        self.framing
+    }
+
+    /// Bits on the wire for a packet of `bytes` (scanned exactly) and `elided` bytes behind them.
+    pub fn wire_bits(&mut self, bytes: &[u8], elided: u32) -> u64 {
+        let len = bytes.len() as u64 + u64::from(elided);
+        let framed = match self.framing.header {
+            Header::None => len,
+            Header::Slip => len + SLIP_DELIMITERS + self.escapes(bytes, elided),
+        };
+        framed * self.framing.line.bits_per_byte()
+    }
+
+    fn escapes(&mut self, bytes: &[u8], elided: u32) -> u64 {
+        let exact = bytes
+            .iter()
+            .filter(|b| matches!(**b, SLIP_END | SLIP_ESC))
+            .count() as u64;
+        match self.framing.payload {
+            Payload::Random => {
+                self.carried += u64::from(elided) * SLIP_ESCAPED;
+                let whole = self.carried / 256;
+                self.carried %= 256;
+                exact + whole
+            }
+            Payload::Text | Payload::Zeros => exact,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn slip(payload: Payload) -> Framing {
+        Framing {
+            line: LineCoding::Async8n1,
+            header: Header::Slip,
+            payload,
+        }
+    }
+
+    #[test]
+    fn real_bytes_are_scanned_and_elided_ones_follow_the_payload() {
+        let bytes = [0x45, SLIP_END, SLIP_ESC, 0, SLIP_END];
+        let mut text = Framer::new(slip(Payload::Text));
+        assert_eq!(text.wire_bits(&bytes, 100), (5 + 3 + 2 + 100) * 10);
+        let mut random = Framer::new(slip(Payload::Random));
+        assert_eq!(random.wire_bits(&bytes, 0), (5 + 3 + 2) * 10);
+        let mut plain = Framer::new(Framing::PLAIN);
+        assert_eq!(plain.wire_bits(&bytes, 95), 800);
+    }
+
+    #[test]
+    fn the_mean_expansion_is_exact_in_the_long_run() {
+        let mut framer = Framer::new(slip(Payload::Random));
+        let frames = 256;
+        let total: u64 = (0..frames).map(|_| framer.wire_bits(&[], 101)).sum();
+        assert_eq!(total, 10 * (frames * (101 + 2) + frames * 101 * 2 / 256));
+        let mean = slip(Payload::Random).mean_wire_millibits(101);
+        assert_eq!(total, (mean * frames).div_ceil(1000));
+    }
+}

@@ -5,3 +5,17 @@ pub mod channel;
 pub mod chip;
 pub mod framing;
 pub mod wire;
+
+pub use channel::{Channel, ChannelConfig, Started};
+pub use chip::Chip;
+pub use framing::{Framer, Framing, Header, LineCoding, Payload};
+pub use wire::{Wire, WireConfig};
+
+/// Who decides how fast the channels that share it may send.
+#[derive(Clone, Debug)]
+pub enum Medium {
+    /// Every channel has its own clock.
+    PointToPoint,
+    /// The channels are lines of one UART chip.
+    Chip(Chip),
+}

@@ -1,0 +1,303 @@
+//! A member of a bond: the frames committed to it and what is known about its line.
+//!
+//! A frame counts against its member from the moment it is committed until the wire has it. Backlogs
+//! are kept in thousandths of a bit on the wire, framing included, so that they are times at the
+//! member's rate.
+
+use super::eql;
+use crate::frame::{Burst, Frame, LinkChange, LinkId};
+use crate::link::Framing;
+use crate::queue::{DropTail, Limit};
+use crate::time::{Duration, Instant};
+use crate::units::BitRate;
+use std::collections::VecDeque;
+
+/// The longest run handed out at once, at the member's rate (but always one frame).
+const BURST_TIME: Duration = Duration::from_millis(1);
+
+/// What a bond is told about a link.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct MemberConfig {
+    /// The link.
+    pub link: LinkId,
+    /// What the wire does, in bit/s of the line. Above zero.
+    pub rate: BitRate,
+    /// What EQL is told the wire does.
+    pub weight: BitRate,
+    /// Propagation time.
+    pub delay: Duration,
+    /// How much may wait for the transmitter; at least one frame.
+    pub queue: Limit,
+    /// Which member `active-backup` prefers: the highest, then the one enslaved first.
+    pub priority: i32,
+    /// What a packet costs in bits.
+    pub framing: Framing,
+}
+
+/// Totals of one member.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct MemberStats {
+    /// Packets committed to the member.
+    pub tx_packets: u64,
+    /// Their bytes.
+    pub tx_bytes: u64,
+    /// Of these, packets its queue had no room for, or lost when it went down.
+    pub tx_dropped: u64,
+    /// Packets received from it.
+    pub rx_packets: u64,
+    /// Their bytes.
+    pub rx_bytes: u64,
+}
+
+/// A packet that waits, with what a scheduler needs to know about it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Waiting {
+    pub(super) frame: Frame,
+    pub(super) flow: u32,
+}
+
+/// One member: a link as its bond sees it.
+#[derive(Clone, Debug)]
+pub struct Member {
+    config: MemberConfig,
+    state: LinkChange,
+    waiting: DropTail<Waiting>,
+    /// Lengths of the frames handed out that the wire has not reported yet.
+    in_flight: VecDeque<u32>,
+    in_flight_bytes: u64,
+    /// Reported bytes that do not make up the first frame in flight yet.
+    reported: u64,
+    /// Millibits on the wire of all frames held.
+    backlog: u64,
+    /// When the first frame in flight should be out.
+    head_done: Instant,
+    pub(super) eql: eql::Record,
+    pub(super) stats: MemberStats,
+}
+
+impl Member {
+    pub(super) fn new(config: MemberConfig) -> Self {
+        let limit = match config.queue.at_rate(config.rate) {
+            Limit::Packets(n) => Limit::Packets(n.max(1)),
+            other => other,
+        };
+        Member {
+            config,
+            state: LinkChange::Up,
+            waiting: DropTail::new(limit),
+            in_flight: VecDeque::new(),
+            in_flight_bytes: 0,
+            reported: 0,
+            backlog: 0,
+            head_done: Instant::ZERO,
+            eql: eql::Record::new(config.weight),
+            stats: MemberStats::default(),
+        }
+    }
+
+    /// The link.
+    pub const fn link(&self) -> LinkId {
+        self.config.link
+    }
+    /// What the bond was told about it.
+    pub const fn config(&self) -> &MemberConfig {
+        &self.config
+    }
+    /// Whether its link is up.
+    pub const fn is_up(&self) -> bool {
+        matches!(self.state, LinkChange::Up)
+    }
+    /// Bytes committed to it that the wire does not have yet.
+    pub const fn held_bytes(&self) -> u64 {
+        self.waiting.bytes() + self.in_flight_bytes
+    }
+    /// Frames committed to it that the wire does not have yet.
+    pub fn held_frames(&self) -> usize {
+        self.waiting.len() + self.in_flight.len()
+    }
+    /// Frames committed to it that nobody has taken yet.
+    pub fn waiting_frames(&self) -> usize {
+        self.waiting.len()
+    }
+    /// EQL's own count of bytes, which is an estimate that decays and not what is really held.
+    pub const fn bytes_queued(&self) -> u64 {
+        self.eql.bytes_queued
+    }
+    /// Totals so far.
+    pub const fn stats(&self) -> &MemberStats {
+        &self.stats
+    }
+    /// Whether a frame of `len` bytes finds no room in its queue.
+    pub fn is_full(&self, len: u32) -> bool {
+        !self.waiting.fits(len)
+    }
+    /// Whether a frame of `len` bytes may be committed to it: it is up and has room.
+    pub fn can_take(&self, len: u32) -> bool {
+        self.is_up() && !self.is_full(len)
+    }
+    /// The time a frame of `len` bytes takes on its wire.
+    pub fn wire_time(&self, len: u32) -> Duration {
+        self.time(self.millibits(len))
+    }
+    /// The time everything it holds takes on its wire.
+    pub fn backlog_time(&self) -> Duration {
+        self.time(self.backlog)
+    }
+    /// When a frame of `len` bytes committed now would arrive at the far end.
+    pub fn arrival(&self, now: Instant, len: u32) -> Instant {
+        let (start, behind) = match self.in_flight.front() {
+            Some(head) => (
+                now.max(self.head_done),
+                self.backlog - self.millibits(*head),
+            ),
+            None => (now, self.backlog),
+        };
+        start + self.time(behind + self.millibits(len)) + self.config.delay
+    }
+
+    fn millibits(&self, len: u32) -> u64 {
+        self.config.framing.mean_wire_millibits(u64::from(len))
+    }
+
+    fn time(&self, millibits: u64) -> Duration {
+        let rate = self.config.rate.as_bps();
+        Duration::from_nanos(match millibits.checked_mul(1_000_000) {
+            Some(scaled) => scaled / rate,
+            None => {
+                let nanos = u128::from(millibits) * 1_000_000 / u128::from(rate);
+                u64::try_from(nanos).unwrap_or(u64::MAX)
+            }
+        })
+    }
+
+    pub(super) fn set_state(&mut self, state: LinkChange) {
+        self.state = state;
+    }
+
+    pub(super) fn set_weight(&mut self, weight: BitRate) {
+        self.config.weight = weight;
+        self.eql.weight = weight;
+    }
+
+    /// Takes what the bond is told anew; the frames held stay, EQL's count starts again.
+    pub(super) fn reconfigure(&mut self, config: MemberConfig) {
+        let mut fresh = Member::new(config);
+        for (waiting, len) in self.waiting.drain() {
+            fresh.backlog += fresh.millibits(len);
+            fresh.waiting.push_back_unbounded(waiting, len);
+        }
+        for len in &self.in_flight {
+            fresh.backlog += fresh.millibits(*len);
+        }
+        fresh.in_flight = std::mem::take(&mut self.in_flight);
+        fresh.in_flight_bytes = self.in_flight_bytes;
+        fresh.reported = self.reported;
+        fresh.head_done = self.head_done;
+        fresh.state = self.state;
+        fresh.stats = self.stats;
+        *self = fresh;
+    }
+
+    /// Commits a frame, or gives it back when the queue is full.
+    pub(super) fn push(&mut self, waiting: Waiting, len: u32) -> Result<(), Waiting> {
+        self.stats.tx_packets += 1;
+        self.stats.tx_bytes += u64::from(len);
+        let pushed = self.waiting.push(waiting, len);
+        match pushed {
+            Ok(()) => self.backlog += self.millibits(len),
+            Err(_) => self.stats.tx_dropped += 1,
+        }
+        pushed
+    }
+
+    /// Takes back the last frame committed that nobody has taken, as if it had never been.
+    pub(super) fn take_back(&mut self) -> Option<(Waiting, u32)> {
+        let (waiting, len) = self.waiting.pop_back()?;
+        self.backlog -= self.millibits(len);
+        self.stats.tx_packets -= 1;
+        self.stats.tx_bytes -= u64::from(len);
+        Some((waiting, len))
+    }
+
+    /// Loses the first frame that waits.
+    pub(super) fn purge_one(&mut self) -> Option<Frame> {
+        let (waiting, len) = self.waiting.pop()?;
+        self.backlog -= self.millibits(len);
+        self.stats.tx_dropped += 1;
+        Some(waiting.frame)
+    }
+
+    /// Forgets the frames handed out: a dead link reports nothing.
+    pub(super) fn forget_in_flight(&mut self) {
+        while let Some(len) = self.in_flight.pop_front() {
+            self.backlog -= self.millibits(len);
+        }
+        self.in_flight_bytes = 0;
+        self.reported = 0;
+    }
+
+    /// Hands out a run of equal frames of at most [`BURST_TIME`], or one frame.
+    pub(super) fn transmit(&mut self, now: Instant, burst: &mut Burst) {
+        let mut left = self.config.rate.bits_in(BURST_TIME) / 8;
+        let Some(first) = self.waiting.peek_len() else {
+            return;
+        };
+        if self.in_flight.is_empty() {
+            self.head_done = now + self.wire_time(first);
+        }
+        while let Some((waiting, len)) = self.waiting.pop() {
+            burst.push(waiting.frame, len as usize);
+            self.in_flight.push_back(len);
+            self.in_flight_bytes += u64::from(len);
+            left = left.saturating_sub(u64::from(len));
+            let more = self.waiting.peek_len();
+            if more.is_none_or(|next| next != first || u64::from(next) > left) {
+                break;
+            }
+        }
+    }
+
+    /// The wire has `bytes` more of what was handed out. More than that is from before this
+    /// member's time and ignored.
+    pub(super) fn transmitted(&mut self, now: Instant, bytes: u64) {
+        self.reported += bytes;
+        while let Some(len) = self.in_flight.front().copied() {
+            if u64::from(len) > self.reported {
+                break;
+            }
+            self.in_flight.pop_front();
+            self.reported -= u64::from(len);
+            self.in_flight_bytes -= u64::from(len);
+            self.backlog -= self.millibits(len);
+        }
+        match self.in_flight.front() {
+            Some(head) => self.head_done = now + self.wire_time(*head),
+            None => self.reported = 0,
+        }
+    }
+
+    pub(super) fn frames(&self) -> impl Iterator<Item = Frame> {
+        self.waiting.iter().map(|(waiting, _)| waiting.frame)
+    }
+
+    pub(super) fn check_invariants(&self) {
+        let waiting = || self.waiting.iter().map(|(_, len)| *len);
+        let in_flight = || self.in_flight.iter().copied();
+        let sum = |lens: &mut dyn Iterator<Item = u32>| lens.map(u64::from).sum::<u64>();
+        assert_eq!(self.waiting.bytes(), sum(&mut waiting()), "waiting bytes");
+        assert_eq!(
+            self.in_flight_bytes,
+            sum(&mut in_flight()),
+            "bytes in flight"
+        );
+        let backlog: u64 = waiting()
+            .chain(in_flight())
+            .map(|l| self.millibits(l))
+            .sum();
+        assert_eq!(self.backlog, backlog, "backlog");
+        assert!(
+            self.reported == 0 || !self.in_flight.is_empty(),
+            "reported bytes"
+        );
+    }
+}
