@@ -1,0 +1,39 @@
+//! Replays every corpus: what a fuzzer once found, and the seeds it starts from.
+
+use std::fs;
+use std::path::Path;
+
+#[track_caller]
+fn replay(name: &str, target: fn(&[u8])) {
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("corpus")
+        .join(name);
+    let entries =
+        fs::read_dir(&corpus).unwrap_or_else(|error| panic!("{}: {error}", corpus.display()));
+    let mut paths: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    assert!(!paths.is_empty(), "the corpus of {name} is empty");
+    for path in paths {
+        let input = fs::read(&path).unwrap();
+        let survived = std::panic::catch_unwind(|| target(&input)).is_ok();
+        assert!(survived, "{name} fails on {}", path.display());
+    }
+}
+
+#[test]
+fn slip() {
+    replay("slip", trunkline_fuzz::slip);
+}
+
+#[test]
+fn tcp() {
+    replay("tcp", trunkline_fuzz::tcp);
+}
+
+#[test]
+fn every_corpus_has_a_test_here() {
+    let corpora = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus")).unwrap();
+    let mut names: Vec<_> = corpora.map(|entry| entry.unwrap().file_name()).collect();
+    names.sort();
+    assert_eq!(names, ["slip", "tcp"]);
+}
