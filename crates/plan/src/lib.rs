@@ -1,1 +1,3 @@
 //! The TOML plan: parse, check, explain.
+
+pub mod model;
