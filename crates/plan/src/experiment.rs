@@ -1,0 +1,561 @@
+//! An experiment: one plan as a template over rows and variants, with the figures it is to give.
+
+use crate::diagnostic::{Diagnostic, Diagnostics, Problem, Problems};
+use crate::document::Document;
+use crate::model::Plan;
+use crate::overlay::{self, Address};
+use crate::reader::{self, Section, Taken, Unfit};
+use crate::rows::{self, Row};
+use crate::schema;
+use crate::template::{self, Bindings};
+use crate::tree::{Node, Table, Value};
+
+/// A plan with everything needed to build it for any row and variant.
+#[derive(Clone, Debug)]
+pub struct Experiment {
+    document: Document,
+    rows: Vec<Row>,
+    variants: Vec<Variant>,
+    parameters: Vec<Parameter>,
+    published: Option<Published>,
+    /// Values of a sweep's variables: those used as `{name}` and those that are dotted keys.
+    first_values: Vec<(String, Node)>,
+}
+
+/// `[published]`: where the figures come from.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Published {
+    /// The document.
+    pub source: String,
+    /// Where in it.
+    pub section: Option<String>,
+    /// The file that holds its numbers.
+    pub table: Option<String>,
+    /// What a reader should know.
+    pub note: Option<String>,
+}
+
+/// `[lab.parameters.NAME]`: a physical parameter, fixed once for all rows.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Parameter {
+    /// Its name, used as `{name}` in the plan.
+    pub name: String,
+    /// Its value.
+    pub value: Scalar,
+    /// The unit of a number; text carries its own.
+    pub unit: Option<String>,
+    /// Where the value comes from.
+    pub origin: String,
+}
+
+/// A number or a text.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Scalar {
+    /// A number.
+    Number(f64),
+    /// A text, such as a quantity with its unit.
+    Text(String),
+}
+
+#[derive(Clone, Debug)]
+struct Variant {
+    name: String,
+    changes: Vec<(Address, Node)>,
+}
+
+/// `[[lab.figure]]` for one row: what is compared with what.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Figure {
+    /// Its name, unique over the rows of a plan that is in order.
+    pub id: String,
+    /// The metric.
+    pub what: String,
+    /// The unit after scaling.
+    pub unit: String,
+    /// The variant that `reproduced` is measured in; none is the plan as it stands.
+    pub variant: Option<String>,
+    /// What the source printed.
+    pub published: Option<f64>,
+    /// The band, as a share of `published`.
+    pub within: Option<f64>,
+    /// Whether parameters were fitted without this row.
+    pub held_out: bool,
+    /// Why a deviation is accepted.
+    pub note: Option<String>,
+    /// What the metric is multiplied by.
+    pub scale: f64,
+    /// The metric of the column `trunkline`, measured in the variant of that name.
+    pub trunkline: Option<String>,
+    /// The metric of the column `ceiling`, measured there too.
+    pub ceiling: Option<String>,
+}
+
+impl Experiment {
+    pub(crate) fn new(document: &Document) -> Result<Experiment, Diagnostics> {
+        let mut problems = Problems::default();
+        let root = &document.root;
+        let empty = Table::default();
+        let mut top = Section::new(root, document.place, "");
+        let mut lab = Section::new(root.table("lab").unwrap_or(&empty), document.place, "lab");
+        let published = top
+            .section(&mut problems, "published")
+            .and_then(|s| published(s, &mut problems));
+        let first_values = match top.section(&mut problems, "sweep") {
+            Some(section) => sweep(section, &mut problems),
+            None => Vec::new(),
+        };
+        let parameters = match lab.section(&mut problems, "parameters") {
+            Some(section) => section.named(&mut problems),
+            None => Vec::new(),
+        };
+        let parameters = parameters
+            .into_iter()
+            .filter_map(|(name, s)| parameter(name, s, &mut problems))
+            .collect();
+        let rows = rows::rows(
+            lab.section(&mut problems, "rows"),
+            &document.files,
+            &mut problems,
+        );
+        let variants = match lab.section(&mut problems, "variant") {
+            Some(section) => section.named(&mut problems),
+            None => Vec::new(),
+        };
+        let variants = variants.into_iter().map(|(name, s)| {
+            reader::check_name(&name, &s, &mut problems);
+            Variant {
+                name,
+                changes: overlay::leaves(s.table()),
+            }
+        });
+        let variants = variants.collect();
+        let document = document.clone();
+        let sources = document.sources.clone();
+        let experiment = Experiment {
+            document,
+            rows,
+            variants,
+            parameters,
+            published,
+            first_values,
+        };
+        experiment.check_names(&mut problems);
+        problems.result(experiment, &sources)
+    }
+
+    /// The rows; a plan without a table of rows has one without values.
+    pub fn rows(&self) -> &[Row] {
+        &self.rows
+    }
+
+    /// The names of the variants, in the order written.
+    pub fn variants(&self) -> impl Iterator<Item = &str> {
+        self.variants.iter().map(|v| v.name.as_str())
+    }
+
+    /// The parameters, in the order written.
+    pub fn parameters(&self) -> &[Parameter] {
+        &self.parameters
+    }
+
+    /// Where the published figures come from.
+    pub fn published(&self) -> Option<&Published> {
+        self.published.as_ref()
+    }
+
+    /// The plan of one row in one variant; `None` is the plan as it stands.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it. A row or variant that does not exist is told too.
+    pub fn plan(&self, row: usize, variant: Option<&str>) -> Result<Plan, Diagnostics> {
+        let mut problems = Problems::default();
+        let plan = self.build(row, variant, &mut problems);
+        let diagnostics = problems.finish(&self.document.sources, None);
+        match plan {
+            Some(plan) => diagnostics.or(plan),
+            None => Err(diagnostics),
+        }
+    }
+
+    /// The figures of one row, without those whose `where` it does not fit.
+    ///
+    /// # Errors
+    /// Everything that is wrong with them.
+    pub fn figures(&self, row: usize) -> Result<Vec<Figure>, Diagnostics> {
+        let mut problems = Problems::default();
+        let figures = self.figures_of(row, &mut problems);
+        problems.result(figures, &self.document.sources)
+    }
+
+    /// Everything that is wrong in any row and variant, each error once.
+    pub fn check(&self) -> Diagnostics {
+        let variants: Vec<Option<&str>> = match self.variants.is_empty() {
+            true => vec![None],
+            false => self
+                .variants
+                .iter()
+                .map(|v| Some(v.name.as_str()))
+                .collect(),
+        };
+        let mut seen: Vec<(Diagnostic, usize)> = Vec::new();
+        for row in 0..self.rows.len() {
+            for variant in &variants {
+                let mut problems = Problems::default();
+                self.build(row, *variant, &mut problems);
+                self.figures_of(row, &mut problems);
+                let context = self.context(row, *variant);
+                for error in problems
+                    .finish(&self.document.sources, Some(&context))
+                    .errors
+                {
+                    let same = |d: &Diagnostic| d.span == error.span && d.message == error.message;
+                    match seen
+                        .iter_mut()
+                        .find(|(d, _)| d.source == error.source && same(d))
+                    {
+                        Some((_, count)) => *count += 1,
+                        None => seen.push((error, 1)),
+                    }
+                }
+            }
+        }
+        let everywhere = self.rows.len() * variants.len();
+        let errors = seen.into_iter().map(|(mut error, count)| {
+            error.context = error.context.filter(|_| count < everywhere);
+            error
+        });
+        Diagnostics {
+            errors: errors.collect(),
+        }
+    }
+
+    fn context(&self, row: usize, variant: Option<&str>) -> String {
+        let row = self.rows.get(row).filter(|r| !r.values.is_empty());
+        let row = row.map(|r| format!("row {}", r.label()));
+        let variant = variant.map(|v| format!("variant {v}"));
+        row.into_iter()
+            .chain(variant)
+            .collect::<Vec<_>>()
+            .join(", ")
+    }
+
+    /// A name means one thing in a template.
+    fn check_names(&self, problems: &mut Problems) {
+        let vars = self.first_values.iter().map(|(name, _)| name.as_str());
+        let given: Vec<&str> = self
+            .parameters
+            .iter()
+            .map(|p| p.name.as_str())
+            .chain(vars)
+            .collect();
+        let Some(row) = self.rows.first() else { return };
+        for (key, node) in row
+            .values
+            .iter()
+            .filter(|(key, _)| given.contains(&key.as_str()))
+        {
+            let message =
+                format!("`{key}` is both a value of the rows and a parameter or variable");
+            let problem = Problem::new(node.place, format!("lab.rows.{key}"), message);
+            problems.push(problem.found(key).accepted(["a name of its own"]));
+        }
+    }
+
+    fn build(&self, row: usize, variant: Option<&str>, problems: &mut Problems) -> Option<Plan> {
+        let place = self.document.place;
+        let Some(values) = self.rows.get(row) else {
+            problems.push(Problem::new(
+                place,
+                "lab.rows",
+                format!("there is no row {row}"),
+            ));
+            return None;
+        };
+        let mut tree = self.document.root.clone();
+        self.overlay(&mut tree, variant, problems);
+        let bindings = self.bindings(&tree, values);
+        strip(&mut tree);
+        self.choose_expectations(&mut tree, variant, &bindings, problems);
+        let filled = template::fill(&tree, &bindings, problems);
+        if !problems.is_empty() {
+            // Schema errors are told along with those of the template, but never a plan.
+            schema::plan(&filled, place, problems);
+            return None;
+        }
+        schema::plan(&filled, place, problems)
+    }
+
+    /// Lays the sweep's first values, the variant and what `--set` said over the plan, in this order.
+    fn overlay(&self, tree: &mut Table, variant: Option<&str>, problems: &mut Problems) {
+        let dotted = self
+            .first_values
+            .iter()
+            .filter(|(key, _)| key.contains('.'));
+        let dotted: Vec<(Address, Node)> = dotted
+            .map(|(key, node)| {
+                (
+                    Address {
+                        text: key.clone(),
+                        place: node.place,
+                    },
+                    node.clone(),
+                )
+            })
+            .collect();
+        let changes = match variant {
+            None => &[],
+            Some(name) => match self.variants.iter().find(|v| v.name == name) {
+                Some(variant) => variant.changes.as_slice(),
+                None => {
+                    let names: Vec<&str> = self.variants().collect();
+                    let message = format!("there is no variant `{name}`");
+                    let problem = Problem::new(self.document.place, "lab.variant", message);
+                    problems.push(problem.names(name, &names));
+                    &[]
+                }
+            },
+        };
+        for (address, node) in dotted.iter().chain(changes).chain(&self.document.sets) {
+            if let Err(problem) = overlay::set(tree, address, node) {
+                problems.push(problem);
+            }
+        }
+    }
+
+    /// What a template may name in a row: parameters, variables of a sweep, values of the row.
+    fn bindings(&self, tree: &Table, row: &Row) -> Bindings {
+        let mut bindings = Bindings::default();
+        let parameters = tree.table("lab").and_then(|t| t.table("parameters"));
+        for entry in parameters.map(|t| t.entries.as_slice()).unwrap_or_default() {
+            if let Some(value) = entry.node.as_table().and_then(|t| t.node("value")) {
+                bindings.bind(&entry.key, value.clone());
+            }
+        }
+        for (name, node) in self.first_values.iter().chain(&row.values) {
+            bindings.bind(name, node.clone());
+        }
+        bindings
+    }
+
+    /// Leaves the expectations that hold for this row and variant.
+    fn choose_expectations(
+        &self,
+        tree: &mut Table,
+        variant: Option<&str>,
+        bindings: &Bindings,
+        problems: &mut Problems,
+    ) {
+        let lab = tree.node_mut("lab").map(|n| &mut n.value);
+        let Some(Value::Table(lab)) = lab else { return };
+        let Some(Node {
+            value: Value::Array(nodes),
+            ..
+        }) = lab.node_mut("expect")
+        else {
+            return;
+        };
+        nodes.retain(|node| {
+            let Some(table) = node.as_table() else {
+                return true;
+            };
+            let in_variant = match table.node("variant") {
+                Some(node) => self.names_variant(node, variant, problems),
+                None => true,
+            };
+            in_variant && fits_row(table.node("where"), "lab.expect.where", bindings, problems)
+        });
+    }
+
+    /// Whether a `variant` key names this one.
+    fn names_variant(&self, node: &Node, variant: Option<&str>, problems: &mut Problems) -> bool {
+        let names: Vec<&str> = self.variants().collect();
+        let written = node.as_text().unwrap_or_default();
+        if !names.contains(&written) {
+            let message = format!("there is no variant `{written}`");
+            problems.push(
+                Problem::new(node.place, "lab.expect.variant", message).names(written, &names),
+            );
+        }
+        variant == Some(written)
+    }
+
+    fn figures_of(&self, row: usize, problems: &mut Problems) -> Vec<Figure> {
+        let root = &self.document.root;
+        let Some(values) = self.rows.get(row) else {
+            return Vec::new();
+        };
+        let nodes = root.table("lab").and_then(|t| t.node("figure"));
+        let Some(nodes) = nodes.and_then(Node::as_array) else {
+            return Vec::new();
+        };
+        let bindings = self.bindings(root, values);
+        let mut figures = Vec::new();
+        for (i, node) in nodes.iter().enumerate() {
+            let path = format!("lab.figure.{i}");
+            let Some(table) = node.as_table() else {
+                problems.push(reader::wrong_type(node, &path, "[[lab.figure]]"));
+                continue;
+            };
+            if !fits_row(table.node("where"), &path, &bindings, problems) {
+                continue;
+            }
+            let Some(filled) = template::fill_value(node, &bindings, &path, problems) else {
+                continue;
+            };
+            if let Some(table) = filled.as_table() {
+                let section = Section::new(table, node.place, path);
+                figures.extend(self.figure(section, &bindings, problems));
+            }
+        }
+        figures
+    }
+
+    fn figure(
+        &self,
+        mut s: Section<'_>,
+        bindings: &Bindings,
+        problems: &mut Problems,
+    ) -> Option<Figure> {
+        let variants: Vec<(&str, usize)> =
+            self.variants().enumerate().map(|(i, v)| (v, i)).collect();
+        let id = s.req(problems, "id", "\"goodput mtu={mtu}\"", reader::text);
+        let what = s.req(problems, "what", "\"FLOW.METRIC\"", reader::text);
+        let unit = s.req(problems, "unit", "\"bit/s\"", reader::text);
+        let chosen = s.opt(problems, "variant", reader::choice(&variants, &[]));
+        let reproduced = self.variants.iter().position(|v| v.name == "reproduced");
+        let variant = chosen.or(reproduced).map(|i| self.variants[i].name.clone());
+        let published = s.opt(problems, "published", reader::number);
+        let within = s.opt(problems, "within", share);
+        let key = s.key("held_out");
+        let held_out = match s.node("held_out") {
+            Some(Node {
+                value: Value::Bool(held_out),
+                ..
+            }) => *held_out,
+            Some(filter) => fits_row(Some(filter), &key, bindings, problems),
+            None => false,
+        };
+        let note = s.opt(problems, "note", reader::text);
+        let notes = s.sections(problems, "notes");
+        let mut special = None;
+        for mut s in notes {
+            let path = s.key("where");
+            let fitting = fits_row(s.node("where"), &path, bindings, problems);
+            let text = s.req(problems, "text", "\"…\"", reader::text);
+            s.finish(problems);
+            special = special.or(text.filter(|_| fitting));
+        }
+        let scale = s.or(problems, "scale", 1.0, reader::number);
+        let trunkline = s.opt(problems, "trunkline", reader::text);
+        let ceiling = s.opt(problems, "ceiling", reader::text);
+        s.node("where");
+        s.finish(problems);
+        let note = special.or(note);
+        let (id, what, unit) = (id?, what?, unit?);
+        Some(Figure {
+            id,
+            what,
+            unit,
+            variant,
+            published,
+            within,
+            held_out,
+            note,
+            scale,
+            trunkline,
+            ceiling,
+        })
+    }
+}
+
+/// Whether a filter fits what a row binds; no filter fits every row.
+fn fits_row(
+    filter: Option<&Node>,
+    path: &str,
+    bindings: &Bindings,
+    problems: &mut Problems,
+) -> bool {
+    let Some(filter) = filter else { return true };
+    rows::check_filter_keys(filter, path, &bindings.names(), problems);
+    rows::fits(filter, |key| bindings.value(key))
+}
+
+/// Takes away what is no part of a single plan.
+fn strip(tree: &mut Table) {
+    for key in schema::EXPERIMENT_KEYS {
+        tree.remove(key);
+    }
+    if let Some(Node {
+        value: Value::Table(lab),
+        ..
+    }) = tree.node_mut("lab")
+    {
+        for key in schema::EXPERIMENT_LAB_KEYS {
+            lab.remove(key);
+        }
+    }
+}
+
+fn published(mut s: Section<'_>, problems: &mut Problems) -> Option<Published> {
+    let source = s.req(problems, "source", "\"…\"", reader::text);
+    let section = s.opt(problems, "section", reader::text);
+    let table = s.opt(problems, "table", reader::text);
+    let note = s.opt(problems, "note", reader::text);
+    s.finish(problems);
+    Some(Published {
+        source: source?,
+        section,
+        table,
+        note,
+    })
+}
+
+fn parameter(name: String, mut s: Section<'_>, problems: &mut Problems) -> Option<Parameter> {
+    reader::check_name(&name, &s, problems);
+    let value = s.req(problems, "value", "4.8", scalar);
+    let unit = s.opt(problems, "unit", reader::text);
+    let origin = s.req(
+        problems,
+        "origin",
+        "\"measured, fitted on …, assumed\"",
+        reader::text,
+    );
+    if matches!(value, Some(Scalar::Number(_))) && unit.is_none() {
+        let problem = Problem::new(
+            s.place,
+            s.key("unit"),
+            format!("parameter `{name}` has no unit"),
+        );
+        problems.push(problem.accepted(["unit = \"s\"", "unit = \"1\" for a plain number"]));
+    }
+    s.finish(problems);
+    Some(Parameter {
+        name,
+        value: value?,
+        unit,
+        origin: origin?,
+    })
+}
+
+fn scalar(node: &Node) -> Taken<Scalar> {
+    match node.as_text() {
+        Some(text) => Ok(Scalar::Text(text.to_owned())),
+        None => reader::number(node).map(Scalar::Number),
+    }
+}
+
+/// A share above zero.
+fn share(node: &Node) -> Taken<f64> {
+    match reader::number(node)? {
+        n if n > 0.0 => Ok(n),
+        _ => Err(Unfit::new("is not above zero", "a share such as 0.05")),
+    }
+}
+
+fn sweep(mut s: Section<'_>, problems: &mut Problems) -> Vec<(String, Node)> {
+    let zip = s.node("zip");
+    let vars = s.node("vars");
+    s.finish(problems);
+    vars.map(|vars| rows::first_values(vars, zip, problems))
+        .unwrap_or_default()
+}

@@ -1,0 +1,337 @@
+//! The plan as values: what a checked file means, in the core's own types.
+//!
+//! Names are resolved to positions, defaults are filled in, units are converted. Nothing here reads
+//! text; the schema builds these values.
+
+use trunkline_core::bond::Mode;
+use trunkline_core::link::framing::Framing;
+use trunkline_core::queue::Limit;
+use trunkline_core::tcp::config::Config;
+use trunkline_core::time::Duration;
+use trunkline_core::units::{BitRate, Ratio};
+
+/// One runnable plan: every placeholder filled, every name resolved.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Plan {
+    /// The plan's name, as `name` at the top of the file.
+    pub name: String,
+    /// Links in order of enslaving.
+    pub links: Vec<Link>,
+    /// Bonds in the order they are written.
+    pub bonds: Vec<Bond>,
+    /// The ends that are described; every end of a bond is here, with defaults when it has no table.
+    pub ends: Vec<End>,
+    /// What only virtual time needs.
+    pub lab: Lab,
+}
+
+/// A link between the two ends of the bond it is a member of.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Link {
+    /// Unique among links.
+    pub name: String,
+    /// What it is made of.
+    pub kind: LinkKind,
+    /// Bits per second on the line, start and stop bits included, per direction.
+    pub rate: Rates,
+    /// What the bond is told of its rate; the upward rate unless the plan says otherwise.
+    pub weight: BitRate,
+    /// Largest packet in bytes, when the link has a limit of its own.
+    pub mtu: Option<u16>,
+    /// What a packet costs on the wire.
+    pub framing: Framing,
+    /// How virtual time treats it.
+    pub lab: LinkLab,
+    /// What the link is at each end, in the order written.
+    pub at: Vec<LinkAt>,
+}
+
+/// The kinds of link this version knows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LinkKind {
+    /// A serial line: a tty, a modem.
+    Serial,
+}
+
+/// The rates of a link's two directions; up runs from a bond's first end to its second.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Rates {
+    /// From the bond's first end.
+    pub up: BitRate,
+    /// Towards the bond's first end.
+    pub down: BitRate,
+}
+
+/// A link's wire and queue in virtual time; the same for both directions.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LinkLab {
+    /// One-way propagation delay.
+    pub delay: Duration,
+    /// Largest extra delay, drawn evenly per frame; never reorders by itself.
+    pub jitter: Duration,
+    /// What waits in front of the transmitter.
+    pub queue: Limit,
+    /// Share of frames lost.
+    pub loss: Ratio,
+    /// Share of frames delivered twice.
+    pub duplicate: Ratio,
+    /// Frames held back so that later ones overtake.
+    pub reorder: Reorder,
+    /// Share of frames damaged.
+    pub corrupt: Ratio,
+}
+
+/// Reordering on a wire.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Reorder {
+    /// Share of frames held back.
+    pub ratio: Ratio,
+    /// For how long.
+    pub delay: Duration,
+}
+
+/// What a link is on the machine at one end.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct LinkAt {
+    /// The end's name.
+    pub end: String,
+    /// The serial device.
+    pub tty: Option<String>,
+    /// Speed between computer and modem, in bits per second.
+    pub baud: Option<u32>,
+    /// Flow control between computer and modem.
+    pub flow: Option<FlowControl>,
+    /// The network device the link is bound to.
+    pub device: Option<String>,
+}
+
+/// Flow control on a tty.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FlowControl {
+    /// None.
+    None,
+    /// The RTS and CTS wires.
+    RtsCts,
+    /// XON and XOFF characters.
+    XonXoff,
+}
+
+/// Several links made one.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Bond {
+    /// Unique among bonds.
+    pub name: String,
+    /// The two ends; "up" runs from the first to the second.
+    pub ends: [String; 2],
+    /// Positions in [`Plan::links`], in order of enslaving; never empty.
+    pub members: Vec<usize>,
+    /// The scheduler of each end, as `ends`.
+    pub mode: [Mode; 2],
+    /// Largest packet in bytes.
+    pub mtu: u16,
+    /// How many members EQL takes (`max_slaves`).
+    pub max_slaves: u16,
+}
+
+/// One end of a bond on its machine.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct End {
+    /// Unique among ends.
+    pub name: String,
+    /// The device programs see.
+    pub device: Option<String>,
+    /// What kind of device that is.
+    pub kind: EndKind,
+    /// Addresses of the device.
+    pub address: Vec<Address>,
+}
+
+/// What programs see of an end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum EndKind {
+    /// An IP device.
+    Tun,
+    /// An Ethernet device.
+    Tap,
+    /// No device, only routes.
+    Route,
+}
+
+/// An address with the length of its network's prefix.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Address {
+    /// The address.
+    pub ip: std::net::IpAddr,
+    /// Bits of the prefix.
+    pub prefix: u8,
+}
+
+/// The part of a plan only virtual time needs.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Lab {
+    /// Where all randomness comes from.
+    pub seed: u64,
+    /// When the run ends at the latest.
+    pub duration: Duration,
+    /// Time not counted in rates, from the start.
+    pub warmup: Duration,
+    /// How many runs with different seeds.
+    pub runs: u32,
+    /// What flows.
+    pub flows: Vec<Flow>,
+    /// UART chips several lines share.
+    pub chips: Vec<Chip>,
+    /// Links that go down and come back.
+    pub faults: Vec<Fault>,
+    /// What must hold afterwards.
+    pub expects: Vec<Expect>,
+}
+
+/// Something that sends from one end of a bond to the other.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Flow {
+    /// Unique among flows.
+    pub name: String,
+    /// The end that opens it.
+    pub from: String,
+    /// The other end.
+    pub to: String,
+    /// Position in [`Plan::bonds`] of the bond that joins the two.
+    pub bond: usize,
+    /// Whether `from` is the bond's first or second end.
+    pub direction: Direction,
+    /// When it starts.
+    pub start: Duration,
+    /// What it does.
+    pub app: App,
+    /// The transport of both ends; unused by [`App::Ping`].
+    pub tcp: Config,
+}
+
+/// A direction over a bond.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Direction {
+    /// From the bond's first end to its second.
+    Up,
+    /// From the bond's second end to its first.
+    Down,
+}
+
+impl Direction {
+    /// The position in [`Bond::ends`] of the end that sends.
+    pub const fn sender(self) -> usize {
+        match self {
+            Direction::Up => 0,
+            Direction::Down => 1,
+        }
+    }
+}
+
+/// What a flow does.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum App {
+    /// One file in one direction.
+    Bulk(Bulk),
+    /// ICMP echo.
+    Ping(Ping),
+}
+
+/// One file in one direction, as FTP or iperf send it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Bulk {
+    /// How much; `None` sends until the run ends.
+    pub bytes: Option<u64>,
+    /// Bytes per write to the socket.
+    pub write: u32,
+    /// What the file holds.
+    pub content: Content,
+    /// What the stop-watch measures.
+    pub clock: Clock,
+    /// Time on the stop-watch before the first byte may go.
+    pub start_cost: Duration,
+}
+
+/// What a file holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Content {
+    /// Zeros that exist in length only.
+    Zeros,
+    /// Real bytes of a pattern, each checked at the other end.
+    Pattern,
+}
+
+/// When a stop-watch runs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Clock {
+    /// At the receiver, from the first byte to the last.
+    FirstToLastByte,
+    /// At the sender, from the connection being open until the last write has returned: what is
+    /// still in the send buffer is not counted.
+    LastWrite,
+}
+
+/// ICMP echo in a fixed rhythm.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Ping {
+    /// From one request to the next.
+    pub interval: Duration,
+    /// Bytes of ICMP payload.
+    pub size: u16,
+    /// How many; `None` goes on until the run ends.
+    pub count: Option<u32>,
+}
+
+/// A UART chip whose lines share a capacity.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Chip {
+    /// Unique among chips.
+    pub name: String,
+    /// Sum of bits per second over its lines, as they count on the line; `None` is no limit.
+    pub rate: Option<BitRate>,
+    /// Positions in [`Plan::links`].
+    pub links: Vec<usize>,
+}
+
+/// A link that goes down.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Fault {
+    /// Position in [`Plan::links`].
+    pub link: usize,
+    /// When it goes down, from the start.
+    pub down_at: Duration,
+    /// How long it stays down; `None` is for good.
+    pub up_after: Option<Duration>,
+}
+
+/// A condition on a metric after the run.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Expect {
+    /// The metric, such as `ftp.goodput`.
+    pub what: String,
+    /// The metric or link fact it is divided by, such as `modem0.rate`.
+    pub of: Option<String>,
+    /// Smallest value that passes.
+    pub min: Option<f64>,
+    /// Largest value that passes.
+    pub max: Option<f64>,
+}
+
+impl Plan {
+    /// The position of the link with this name.
+    pub fn link(&self, name: &str) -> Option<usize> {
+        self.links.iter().position(|l| l.name == name)
+    }
+
+    /// Whether a run depends on its seed.
+    pub fn has_randomness(&self) -> bool {
+        self.links.iter().any(|l| l.lab.has_randomness())
+    }
+}
+
+impl LinkLab {
+    /// Whether anything on this wire is drawn.
+    pub fn has_randomness(&self) -> bool {
+        let drawn = [self.loss, self.duplicate, self.reorder.ratio, self.corrupt];
+        !self.jitter.is_zero() || drawn.iter().any(|r| !r.is_zero())
+    }
+}

@@ -1,0 +1,317 @@
+//! `[bond.NAME]` and `[end.NAME]`.
+
+use super::link::MTU_MIN;
+use super::{Scope, default_end};
+use crate::diagnostic::{Problem, Problems};
+use crate::model::{Address, Bond, End, EndKind, Link};
+use crate::reader::{self, Section, Taken, Unfit};
+use crate::tree::{Node, Table};
+use trunkline_core::bond::Mode;
+
+const MODES_LATER: [&str; 5] = [
+    "balance-xor",
+    "broadcast",
+    "802.3ad",
+    "balance-tlb",
+    "balance-alb",
+];
+const END_KINDS: [(&str, EndKind); 3] = [
+    ("tun", EndKind::Tun),
+    ("tap", EndKind::Tap),
+    ("route", EndKind::Route),
+];
+const BOND_LATER: [&str; 13] = [
+    "monitor",
+    "cipher",
+    "repair",
+    "redundancy",
+    "xmit_hash_policy",
+    "lacp_rate",
+    "ad_select",
+    "min_links",
+    "miimon",
+    "updelay",
+    "downdelay",
+    "arp_interval",
+    "primary",
+];
+const END_LATER: [&str; 8] = [
+    "rp_filter",
+    "routes",
+    "listen",
+    "private_key",
+    "psk",
+    "peer_key",
+    "metrics",
+    "drop_privileges",
+];
+
+/// EQL's own default (`EQL_DEFAULT_MTU`); others take Ethernet's.
+const MTU_EQL: u16 = 576;
+const MTU_OTHERS: u16 = 1500;
+/// EQL's default `max_slaves`.
+const MAX_SLAVES: u16 = 4;
+
+pub(super) fn bond(
+    name: String,
+    mut s: Section<'_>,
+    scope: &mut Scope,
+    problems: &mut Problems,
+) -> Option<Bond> {
+    reader::check_name(&name, &s, problems);
+    scope.claim("bond", &name, s.place, problems);
+    let ends = s.req(problems, "ends", "[\"home\", \"isp\"]", ends_pair);
+    let members = members(&mut s, scope, problems);
+    let mode = s.or(problems, "mode", Mode::Earliest, mode);
+    let modes = modes(&mut s, ends.as_ref(), mode, problems);
+    let is_eql = modes
+        .iter()
+        .any(|m| matches!(m, Mode::Eql | Mode::EqlEarly));
+    let default_mtu = if is_eql { MTU_EQL } else { MTU_OTHERS };
+    let mtu = s.or(problems, "mtu", default_mtu, reader::whole(MTU_MIN, 65_535));
+    s.opt(
+        problems,
+        "reorder",
+        reader::choice(&[("off", ())], &["per-flow"]),
+    );
+    let max_slaves = s.or(problems, "max_slaves", MAX_SLAVES, reader::whole(1, 1024));
+    if is_eql && members.len() > usize::from(max_slaves) {
+        let message = format!("{} members, but EQL takes {max_slaves}", members.len());
+        let problem = Problem::new(s.place, s.key("max_slaves"), message);
+        problems.push(problem.accepted([format!("max_slaves = {}", members.len())]));
+    }
+    s.later(&BOND_LATER);
+    s.finish(problems);
+    Some(Bond {
+        name,
+        ends: ends?,
+        members,
+        mode: modes,
+        mtu,
+        max_slaves,
+    })
+}
+
+fn ends_pair(node: &Node) -> Taken<[String; 2]> {
+    let unfit = |message: &str| Unfit::new(message, "[\"FIRST\", \"SECOND\"], two different names");
+    let nodes = node.as_array().ok_or_else(|| unfit("is not an array"))?;
+    let [first, second] = nodes else {
+        return Err(unfit("are not two"));
+    };
+    let pair = [reader::name(first)?, reader::name(second)?];
+    if pair[0] == pair[1] {
+        Err(unfit("are the same"))
+    } else {
+        Ok(pair)
+    }
+}
+
+fn members(s: &mut Section<'_>, scope: &Scope, problems: &mut Problems) -> Vec<usize> {
+    let key = s.key("members");
+    let form = "members = [\"LINK\", …], at least one";
+    let Some(node) = s.node("members") else {
+        problems.push(Problem::new(s.place, key, "`members` is missing").accepted([form]));
+        return Vec::new();
+    };
+    if node.as_array().is_some_and(<[Node]>::is_empty) {
+        let problem = Problem::new(node.place, key, "the bond has no members");
+        problems.push(problem.found("[]").accepted([form]));
+        return Vec::new();
+    }
+    scope
+        .resolve_links(node, &key, problems)
+        .into_iter()
+        .map(|(link, _)| link)
+        .collect()
+}
+
+fn mode(node: &Node) -> Taken<Mode> {
+    let list = Mode::ALL.map(|m| (m.name(), m));
+    reader::choice(&list, &MODES_LATER)(node)
+}
+
+/// The scheduler of each end: the bond's, or that of `at.END`.
+fn modes(
+    s: &mut Section<'_>,
+    ends: Option<&[String; 2]>,
+    mode_of_both: Mode,
+    problems: &mut Problems,
+) -> [Mode; 2] {
+    let mut modes = [mode_of_both; 2];
+    let Some(table) = s.section(problems, "at") else {
+        return modes;
+    };
+    for (end, mut s) in table.named(problems) {
+        let own = s.opt(problems, "mode", mode);
+        s.later(&BOND_LATER);
+        let side = ends.and_then(|pair| pair.iter().position(|e| *e == end));
+        match (side, ends) {
+            (Some(side), _) => modes[side] = own.unwrap_or(mode_of_both),
+            (None, Some(pair)) => problems.push(no_end(&s, &end, pair)),
+            (None, None) => (),
+        }
+        s.finish(problems);
+    }
+    modes
+}
+
+fn no_end(s: &Section<'_>, end: &str, ends: &[String]) -> Problem {
+    let message = format!("`{end}` is not an end");
+    Problem::new(s.place, &s.path, message).names(end, ends)
+}
+
+/// The ends with a table, then those the bonds name without one.
+pub(super) fn ends(
+    sections: Vec<(String, Section<'_>)>,
+    bonds: &[Bond],
+    problems: &mut Problems,
+) -> Vec<End> {
+    let mut used: Vec<String> = Vec::new();
+    for name in bonds.iter().flat_map(|b| &b.ends) {
+        if !used.contains(name) {
+            used.push(name.clone());
+        }
+    }
+    let mut list: Vec<End> = Vec::new();
+    for (name, mut s) in sections {
+        reader::check_name(&name, &s, problems);
+        if !bonds.is_empty() && !used.contains(&name) {
+            problems.push(no_end(&s, &name, &used));
+        }
+        let device = s.opt(problems, "device", device);
+        let kind = s.or(
+            problems,
+            "type",
+            EndKind::Tun,
+            reader::choice(&END_KINDS, &[]),
+        );
+        let address = s.or(problems, "address", Vec::new(), addresses);
+        if let Some(taken) = address
+            .iter()
+            .find(|a| list.iter().any(|e| e.address.iter().any(|b| b.ip == a.ip)))
+        {
+            let message = format!("another end has the address {}", taken.ip);
+            let problem = Problem::new(s.place, s.key("address"), message);
+            problems.push(problem.accepted(["an address of its own"]));
+        }
+        s.later(&END_LATER);
+        s.finish(problems);
+        list.push(End {
+            name,
+            device,
+            kind,
+            address,
+        });
+    }
+    for name in used {
+        if !list.iter().any(|e| e.name == name) {
+            list.push(default_end(&name));
+        }
+    }
+    list
+}
+
+/// A device name as Linux takes it.
+fn device(node: &Node) -> Taken<String> {
+    let text = reader::text(node)?;
+    let fits = (1..=15).contains(&text.len()) && !text.contains(['/', ' ']) && text.is_ascii();
+    if fits {
+        Ok(text)
+    } else {
+        Err(Unfit::new(
+            "is not a device name",
+            "1 to 15 characters such as \"eql0\"",
+        ))
+    }
+}
+
+const ADDRESS_FORM: &str = "[\"10.1.1.1/30\"]: addresses with their prefix length";
+
+fn addresses(node: &Node) -> Taken<Vec<Address>> {
+    let nodes = node
+        .as_array()
+        .ok_or_else(|| Unfit::new("is not an array", ADDRESS_FORM))?;
+    nodes.iter().map(address).collect()
+}
+
+fn address(node: &Node) -> Taken<Address> {
+    let text = node.as_text().unwrap_or_default();
+    let parsed = text.split_once('/').and_then(|(ip, prefix)| {
+        let ip: std::net::IpAddr = ip.parse().ok()?;
+        let prefix: u8 = prefix.parse().ok()?;
+        let bits = if ip.is_ipv4() { 32 } else { 128 };
+        (prefix <= bits).then_some(Address { ip, prefix })
+    });
+    parsed.ok_or_else(|| {
+        Unfit::new(
+            format!("holds `{}`, which is no address", node.value),
+            ADDRESS_FORM,
+        )
+    })
+}
+
+/// What members and their bond cannot be together.
+pub(super) fn check_members(links: &[Link], bonds: &[Bond], root: &Table, problems: &mut Problems) {
+    let mut owner: Vec<Option<&Bond>> = vec![None; links.len()];
+    for bond in bonds {
+        let key = format!("bond.{}", bond.name);
+        let entry = root.table("bond").and_then(|t| t.entry(&bond.name));
+        let table = entry.and_then(|e| e.node.as_table());
+        let place_of = |key: &str| table.and_then(|t| t.node(key)).or(entry.map(|e| &e.node));
+        let Some(members) = place_of("members").map(|n| n.place) else {
+            continue;
+        };
+        for link in bond
+            .members
+            .iter()
+            .filter_map(|i| links.get(*i).map(|l| (*i, l)))
+        {
+            let (position, link) = link;
+            if let Some(other) = owner[position].replace(bond) {
+                let message = format!("link `{}` is a member of `{}` too", link.name, other.name);
+                let problem = Problem::new(members, format!("{key}.members"), message);
+                problems.push(
+                    problem
+                        .found(&link.name)
+                        .accepted(["each link in one bond"]),
+                );
+            }
+            if let Some(mtu) = link.mtu.filter(|m| *m < bond.mtu) {
+                let place = place_of("mtu").map_or(members, |n| n.place);
+                let message = format!(
+                    "the bond's MTU {} is above that of link `{}`",
+                    bond.mtu, link.name
+                );
+                let problem = Problem::new(place, format!("{key}.mtu"), message);
+                problems.push(
+                    problem
+                        .found(bond.mtu.to_string())
+                        .accepted([format!("at most {mtu}")]),
+                );
+            }
+        }
+    }
+    check_link_ends(links, &owner, root, problems);
+}
+
+/// `at.NAME` of a link names an end of the link's bond.
+fn check_link_ends(links: &[Link], owner: &[Option<&Bond>], root: &Table, problems: &mut Problems) {
+    let nodes = root
+        .node("link")
+        .and_then(Node::as_array)
+        .unwrap_or_default();
+    for ((link, bond), node) in links.iter().zip(owner).zip(nodes) {
+        let Some((bond, at)) = bond.zip(node.as_table().and_then(|t| t.table("at"))) else {
+            continue;
+        };
+        for entry in at.entries.iter().filter(|e| !bond.ends.contains(&e.key)) {
+            let message = format!("`{}` is not an end of bond `{}`", entry.key, bond.name);
+            let problem = Problem::new(
+                entry.place,
+                format!("link.{}.at.{}", link.name, entry.key),
+                message,
+            );
+            problems.push(problem.names(&entry.key, &bond.ends));
+        }
+    }
+}

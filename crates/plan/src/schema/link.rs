@@ -1,0 +1,203 @@
+//! `[[link]]`: one line between the two ends of a bond.
+
+use super::Scope;
+use crate::diagnostic::Problems;
+use crate::model::{FlowControl, Link, LinkAt, LinkKind, LinkLab, Rates, Reorder};
+use crate::quantity::RATE_FORM;
+use crate::reader::{self, Section, Taken, Unfit};
+use crate::tree::{Node, Value};
+use trunkline_core::link::framing::{Framing, Header, LineCoding, Payload};
+use trunkline_core::queue::Limit;
+use trunkline_core::time::Duration;
+use trunkline_core::units::{BitRate, Ratio};
+
+const KINDS: [(&str, LinkKind); 1] = [("serial", LinkKind::Serial)];
+const KINDS_LATER: [&str; 4] = ["ethernet", "udp", "device", "cable"];
+const LINES: [(&str, LineCoding); 2] = [
+    ("async-8n1", LineCoding::Async8n1),
+    ("sync", LineCoding::Sync),
+];
+const HEADERS: [(&str, Header); 2] = [("slip", Header::Slip), ("none", Header::None)];
+const PAYLOADS: [(&str, Payload); 3] = [
+    ("random", Payload::Random),
+    ("text", Payload::Text),
+    ("zeros", Payload::Zeros),
+];
+const FLOWS: [(&str, FlowControl); 3] = [
+    ("rtscts", FlowControl::RtsCts),
+    ("xonxoff", FlowControl::XonXoff),
+    ("none", FlowControl::None),
+];
+
+/// Smallest MTU an IPv4 link may have (RFC 791).
+pub(super) const MTU_MIN: i128 = 68;
+
+pub(super) fn link(mut s: Section<'_>, scope: &mut Scope, problems: &mut Problems) -> Option<Link> {
+    let name_place = s.node("name").map_or(s.place, |n| n.place);
+    let name = s.req(problems, "name", "\"…\"", reader::name);
+    if let Some(name) = &name {
+        scope.links.push(name.clone());
+        scope.claim("link", name, name_place, problems);
+    }
+    let kind = s.req(
+        problems,
+        "kind",
+        "\"serial\"",
+        reader::choice(&KINDS, &KINDS_LATER),
+    );
+    let rate = s.req(
+        problems,
+        "rate",
+        "\"28.8kbit\" or { up = \"…\", down = \"…\" }",
+        rates,
+    );
+    let weight = s.opt(problems, "weight", reader::rate);
+    let mtu = s.opt(problems, "mtu", reader::whole(MTU_MIN, 65_535));
+    s.opt(
+        problems,
+        "direction",
+        reader::choice(&[("both", ())], &["up", "down"]),
+    );
+    s.opt(problems, "trunk", no_trunk);
+    let payload = s.or(
+        problems,
+        "payload",
+        Payload::Random,
+        reader::choice(&PAYLOADS, &[]),
+    );
+    let framing = framing(&mut s, payload, problems);
+    let lab = link_lab(&mut s, problems);
+    let at = link_at(&mut s, problems);
+    s.later(&["dial"]);
+    s.finish(problems);
+    let rate = rate?;
+    Some(Link {
+        name: name?,
+        kind: kind?,
+        weight: weight.unwrap_or(rate.up),
+        rate,
+        mtu,
+        framing,
+        lab,
+        at,
+    })
+}
+
+/// One rate for both directions, or one for each.
+fn rates(node: &Node) -> Taken<Rates> {
+    let Value::Table(table) = &node.value else {
+        if node.as_text() == Some("auto") {
+            return Err(Unfit::new("\"auto\" is not in this version", RATE_FORM));
+        }
+        return reader::rate(node).map(|rate| Rates {
+            up: rate,
+            down: rate,
+        });
+    };
+    let form = "{ up = \"…\", down = \"…\" }";
+    let one = |key: &str| -> Taken<BitRate> {
+        let node = table.node(key);
+        let node = node.ok_or_else(|| Unfit::new(format!("has no `{key}`"), form))?;
+        reader::rate(node).map_err(|u| Unfit::new(format!("`{key}` {}", u.message), RATE_FORM))
+    };
+    let rates = Rates {
+        up: one("up")?,
+        down: one("down")?,
+    };
+    match table
+        .entries
+        .iter()
+        .find(|e| e.key != "up" && e.key != "down")
+    {
+        Some(entry) => Err(Unfit::new(
+            format!("has an unknown key `{}`", entry.key),
+            form,
+        )),
+        None => Ok(rates),
+    }
+}
+
+fn no_trunk(node: &Node) -> Taken<()> {
+    match reader::flag(node)? {
+        false => Ok(()),
+        true => Err(Unfit::new("= true is not in this version", "false")),
+    }
+}
+
+fn framing(s: &mut Section<'_>, payload: Payload, problems: &mut Problems) -> Framing {
+    let mut framing = Framing {
+        line: LineCoding::Async8n1,
+        header: Header::Slip,
+        payload,
+    };
+    if let Some(mut s) = s.section(problems, "framing") {
+        framing.line = s.or(problems, "line", framing.line, reader::choice(&LINES, &[]));
+        framing.header = s.or(
+            problems,
+            "header",
+            framing.header,
+            reader::choice(&HEADERS, &["ppp"]),
+        );
+        s.later(&["vj", "accm", "mru", "auth"]);
+        s.finish(problems);
+    }
+    framing
+}
+
+fn link_lab(s: &mut Section<'_>, problems: &mut Problems) -> LinkLab {
+    let mut lab = LinkLab {
+        delay: Duration::ZERO,
+        jitter: Duration::ZERO,
+        queue: Limit::Packets(20),
+        loss: Ratio::ZERO,
+        duplicate: Ratio::ZERO,
+        reorder: Reorder {
+            ratio: Ratio::ZERO,
+            delay: Duration::ZERO,
+        },
+        corrupt: Ratio::ZERO,
+    };
+    let Some(mut s) = s.section(problems, "lab") else {
+        return lab;
+    };
+    lab.delay = s.or(problems, "delay", lab.delay, reader::duration);
+    lab.jitter = s.or(problems, "jitter", lab.jitter, reader::duration);
+    lab.queue = s.or(problems, "queue", lab.queue, reader::limit);
+    lab.loss = s.or(problems, "loss", lab.loss, reader::ratio);
+    lab.duplicate = s.or(problems, "duplicate", lab.duplicate, reader::ratio);
+    lab.corrupt = s.or(problems, "corrupt", lab.corrupt, reader::ratio);
+    if let Some(mut s) = s.section(problems, "reorder") {
+        let ratio = s.req(problems, "ratio", "\"1%\"", reader::ratio);
+        let delay = s.req(problems, "delay", "\"50ms\"", reader::some_time);
+        s.finish(problems);
+        if let (Some(ratio), Some(delay)) = (ratio, delay) {
+            lab.reorder = Reorder { ratio, delay };
+        }
+    }
+    s.later(&["rate"]);
+    s.finish(problems);
+    lab
+}
+
+fn link_at(s: &mut Section<'_>, problems: &mut Problems) -> Vec<LinkAt> {
+    let Some(table) = s.section(problems, "at") else {
+        return Vec::new();
+    };
+    let mut list = Vec::new();
+    for (end, mut s) in table.named(problems) {
+        let tty = s.opt(problems, "tty", reader::text);
+        let baud = s.opt(problems, "baud", reader::whole(50, 4_000_000));
+        let flow = s.opt(problems, "flow", reader::choice(&FLOWS, &[]));
+        let device = s.opt(problems, "device", reader::text);
+        s.later(&["remote"]);
+        s.finish(problems);
+        list.push(LinkAt {
+            end,
+            tty,
+            baud,
+            flow,
+            device,
+        });
+    }
+    list
+}

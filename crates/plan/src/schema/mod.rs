@@ -1,0 +1,183 @@
+//! The grammar of a plan: which keys there are, what they mean, and what cannot be together.
+//!
+//! Every function reads one kind of table and tells all that is wrong with it; a plan is handed out
+//! only when nothing was. Names of the design that this version does not have are known, so that they
+//! are refused as what they are.
+
+mod bond;
+mod lab;
+mod link;
+mod tcp;
+
+use crate::diagnostic::{Problem, Problems};
+use crate::model::{End, Link, Plan};
+use crate::overlay::matches_glob;
+use crate::reader::{self, Section};
+use crate::source::Place;
+use crate::tree::{Node, Table};
+
+/// Tables of an experiment beside its plan; [`crate::experiment`] reads them.
+pub(crate) const EXPERIMENT_KEYS: [&str; 3] = ["published", "sweep", "include"];
+/// The same inside `[lab]`.
+pub(crate) const EXPERIMENT_LAB_KEYS: [&str; 4] = ["parameters", "rows", "variant", "figure"];
+
+/// A name that was given, and where.
+struct Named {
+    kind: &'static str,
+    name: String,
+    place: Place,
+}
+
+/// What is known while a plan is read: every name given so far, also of tables that are wrong.
+#[derive(Default)]
+struct Scope {
+    links: Vec<String>,
+    names: Vec<Named>,
+}
+
+impl Scope {
+    /// Takes a name that metrics are addressed by: links, bonds, flows and chips share one space.
+    fn claim(&mut self, kind: &'static str, name: &str, place: Place, problems: &mut Problems) {
+        if let Some(first) = self.names.iter().find(|n| n.name == name) {
+            let message = match first.kind == kind {
+                true => format!("duplicate name `{name}`: two {kind}s have it"),
+                false => format!("duplicate name `{name}`: a {} has it already", first.kind),
+            };
+            let problem = Problem::new(place.max(first.place), format!("{kind}.{name}"), message);
+            problems.push(problem.found(name).accepted(["a name of its own"]));
+        }
+        self.names.push(Named {
+            kind,
+            name: name.to_owned(),
+            place,
+        });
+    }
+
+    /// The links an array of names and globs stands for, in order of enslaving for each glob.
+    fn resolve_links(
+        &self,
+        node: &Node,
+        key: &str,
+        problems: &mut Problems,
+    ) -> Vec<(usize, Place)> {
+        let Some(nodes) = node.as_array() else {
+            problems.push(reader::wrong_type(node, key, "an array of link names"));
+            return Vec::new();
+        };
+        let mut chosen: Vec<(usize, Place)> = Vec::new();
+        for node in nodes {
+            let Some(pattern) = node.as_text() else {
+                problems.push(reader::wrong_type(node, key, "a link's name"));
+                continue;
+            };
+            let fits = |i: &usize| matches_glob(pattern, &self.links[*i]);
+            let found: Vec<usize> = (0..self.links.len()).filter(fits).collect();
+            if found.is_empty() {
+                let message = format!("there is no link `{pattern}`");
+                problems.push(Problem::new(node.place, key, message).names(pattern, &self.links));
+            }
+            for link in found {
+                if chosen.iter().any(|(l, _)| *l == link) {
+                    let message = format!("link `{}` is named twice", self.links[link]);
+                    let problem = Problem::new(node.place, key, message);
+                    problems.push(problem.found(pattern).accepted(["each link once"]));
+                } else {
+                    chosen.push((link, node.place));
+                }
+            }
+        }
+        chosen
+    }
+}
+
+/// Builds the plan a filled tree describes.
+pub(crate) fn plan(root: &Table, place: Place, problems: &mut Problems) -> Option<Plan> {
+    if root.entries.is_empty() {
+        let problem = Problem::new(place, "", "the plan is empty");
+        problems.push(problem.accepted(["name = \"…\" with [[link]], [bond.NAME] and [lab]"]));
+        return None;
+    }
+    let mut scope = Scope::default();
+    let mut top = Section::new(root, place, "");
+    for key in EXPERIMENT_KEYS {
+        top.node(key);
+    }
+    let name = top.req(problems, "name", "\"…\"", reader::name);
+    let link_sections = top.sections(problems, "link");
+    let links = link_sections
+        .into_iter()
+        .map(|s| link::link(s, &mut scope, problems))
+        .collect();
+    let links: Option<Vec<Link>> = all(links);
+
+    let bond_sections = match top.section(problems, "bond") {
+        Some(table) => table.named(problems),
+        None => Vec::new(),
+    };
+    if bond_sections.is_empty() && !root.entries.iter().any(|e| e.key == "bond") {
+        let problem = Problem::new(place, "bond", "the plan has no bond");
+        problems.push(problem.accepted(["[bond.NAME] with ends and members"]));
+    }
+    let mut bonds = Vec::with_capacity(bond_sections.len());
+    for (name, section) in bond_sections {
+        bonds.push(bond::bond(name, section, &mut scope, problems));
+    }
+    let bonds = all(bonds);
+    let parts = bonds.as_deref().unwrap_or_default();
+
+    let end_sections = top.section(problems, "end").map(|t| t.named(problems));
+    let ends = bond::ends(end_sections.unwrap_or_default(), parts, problems);
+    if let (Some(links), Some(bonds)) = (&links, &bonds) {
+        bond::check_members(links, bonds, root, problems);
+    }
+    let lab = top.section(problems, "lab");
+    let lab = lab::lab(lab, place, &mut scope, parts, problems);
+    top.later(&["peer", "output", "report"]);
+    top.finish(problems);
+
+    let plan = Plan {
+        name: name?,
+        links: links?,
+        bonds: bonds?,
+        ends,
+        lab: lab?,
+    };
+    check_runs(root, &plan, problems);
+    problems.is_empty().then_some(plan)
+}
+
+/// All of a list, or nothing.
+fn all<T>(list: Vec<Option<T>>) -> Option<Vec<T>> {
+    list.into_iter().collect()
+}
+
+/// Several runs of a plan in which nothing is drawn would all be the same.
+fn check_runs(root: &Table, plan: &Plan, problems: &mut Problems) {
+    let runs = root.table("lab").and_then(|t| t.entry("runs"));
+    if let Some(entry) = runs
+        && plan.lab.runs > 1
+        && !plan.has_randomness()
+    {
+        let message = "`runs` without randomness: every run would be the same";
+        let problem = Problem::new(entry.place, "lab.runs", message);
+        let accepted = [
+            "no `runs`",
+            "a link with lab.loss, jitter, duplicate, reorder or corrupt",
+        ];
+        problems.push(
+            problem
+                .found(entry.node.value.to_string())
+                .accepted(accepted),
+        );
+    }
+}
+
+/// Every end of a bond has a value, with defaults when the plan has no table for it.
+fn default_end(name: &str) -> End {
+    End {
+        name: name.to_owned(),
+        device: None,
+        kind: crate::model::EndKind::Tun,
+        address: Vec::new(),
+    }
+}
