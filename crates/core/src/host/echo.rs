@@ -1,12 +1,12 @@
 //! ICMP echo: every host answers, and may ask (RFC 792; RFC 1122, 3.2.2.6).
 
+use super::input::integrity;
 use super::{Event, Host, InterfaceId};
 use crate::Context;
 use crate::frame::Frame;
 use crate::time::Instant;
 use crate::wire::icmp;
 use crate::wire::ipv4::{self, Ecn, HEADER_LEN, Protocol};
-use crate::work::DropReason;
 use std::net::Ipv4Addr;
 
 /// One echo request or reply.
@@ -40,7 +40,6 @@ impl Host {
     ) {
         match parse(cx, ip, frame) {
             Err(error) => cx.drop_frame(frame, super::input::reason(error)),
-            Ok(_) if cx.frames.is_corrupt(frame) => cx.drop_frame(frame, DropReason::Checksum),
             Ok((kind, echo)) => {
                 cx.frames.remove(frame);
                 match kind {
@@ -68,7 +67,7 @@ impl Host {
         self.next_ident = self.next_ident.wrapping_add(1);
         let mut header = [0; HEADER_LEN + icmp::HEADER_LEN];
         ip.emit(&mut header[..HEADER_LEN]);
-        icmp.emit(&mut header[HEADER_LEN..], &[], u32::from(echo.payload_len));
+        icmp.emit(&mut header[HEADER_LEN..], &[]);
         let frame = cx.frames.insert(&header, u32::from(echo.payload_len));
         self.interfaces[id.0].outbox.push_back(frame);
     }
@@ -81,7 +80,7 @@ fn parse(
 ) -> Result<(icmp::Kind, Echo), crate::wire::Error> {
     let packet = ipv4::Packet::new_checked(cx.frames.bytes(frame), cx.frames.elided(frame))?;
     let message = icmp::Packet::new_checked(packet.payload(), packet.payload_elided())?;
-    let repr = icmp::Repr::parse(&message)?;
+    let repr = icmp::Repr::parse(&message, integrity(cx, frame))?;
     let payload_len = ip.payload_len - icmp::HEADER_LEN as u16;
     Ok((repr.kind, Echo { peer: ip.src, ident: repr.ident, seq: repr.seq, payload_len }))
 }

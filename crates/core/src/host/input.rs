@@ -6,7 +6,7 @@ use crate::frame::Frame;
 use crate::tcp::{self, Segment, Tuple};
 use crate::time::Instant;
 use crate::wire::ipv4::{self, Protocol};
-use crate::wire::{self, tcp as wire_tcp};
+use crate::wire::{self, Integrity, tcp as wire_tcp};
 use crate::work::DropReason;
 use std::net::SocketAddrV4;
 
@@ -85,10 +85,7 @@ impl Host {
 }
 
 fn parse_segment(cx: &mut Context, ip: &ipv4::Repr, frame: Frame) -> Result<Segment, wire::Error> {
-    let integrity = match cx.frames.is_corrupt(frame) {
-        true => wire_tcp::Integrity::Corrupt,
-        false => wire_tcp::Integrity::Intact,
-    };
+    let integrity = integrity(cx, frame);
     let bytes = cx.frames.bytes(frame);
     let packet = ipv4::Packet::new_checked(bytes, cx.frames.elided(frame))?;
     let tcp = wire_tcp::Packet::new_checked(packet.payload(), packet.payload_elided())?;
@@ -101,6 +98,11 @@ fn parse_segment(cx: &mut Context, ip: &ipv4::Repr, frame: Frame) -> Result<Segm
     };
     cx.work.bytes_checksummed += u64::from(ip.payload_len);
     Ok(segment)
+}
+
+/// Damage that the bytes in memory may not show.
+pub(super) fn integrity(cx: &Context, frame: Frame) -> Integrity {
+    if cx.frames.is_corrupt(frame) { Integrity::Corrupt } else { Integrity::Intact }
 }
 
 pub(super) fn reason(error: wire::Error) -> DropReason {

@@ -1,0 +1,140 @@
+//! Two hosts over one perfect link, driven by hand.
+
+use super::*;
+use crate::bond::{BondConfig, MemberConfig, Mode};
+use crate::link::Framing;
+use crate::queue::Limit;
+use crate::tcp::config::{Config, Profile};
+use crate::tcp::{Chunk, Data};
+use crate::time::Duration;
+use crate::units::BitRate;
+
+const LINK: LinkId = LinkId(0);
+const ADDRESSES: [Ipv4Addr; 2] = [Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2)];
+
+struct Pair {
+    now: Instant,
+    cx: Context,
+    hosts: [Host; 2],
+}
+
+impl Pair {
+    fn new() -> Self {
+        let mut cx = Context::new();
+        let hosts = [0, 1].map(|end| {
+            let mut bond = Bond::new(Instant::ZERO, BondConfig::new(Mode::Earliest, 1500));
+            let member = MemberConfig {
+                link: LINK,
+                rate: BitRate::from_bps(1_000_000),
+                weight: BitRate::from_bps(1_000_000),
+                delay: Duration::ZERO,
+                queue: Limit::Packets(10),
+                priority: 0,
+                framing: Framing::PLAIN,
+            };
+            bond.enslave(Instant::ZERO, &mut cx, member).expect("the bond is empty");
+            let mut host = Host::new(Rng::new(end as u64));
+            host.attach(bond, ADDRESSES[end], ADDRESSES[1 - end], &[LINK]);
+            host
+        });
+        Pair { now: Instant::ZERO, cx, hosts }
+    }
+
+    /// Carries frames both ways until nothing moves, a millisecond per exchange.
+    fn settle(&mut self) {
+        let mut burst = Burst::new();
+        loop {
+            let mut moved = false;
+            for from in 0..2 {
+                burst.clear();
+                self.hosts[from].poll_transmit(self.now, &mut self.cx, LINK, &mut burst);
+                for frame in burst.frames.drain(..) {
+                    moved = true;
+                    let len = self.cx.frames.len(frame) as u64;
+                    self.hosts[from].handle_transmitted(self.now, &mut self.cx, LINK, len);
+                    self.hosts[1 - from].handle_frame(self.now, &mut self.cx, LINK, frame);
+                }
+                self.hosts[from].check_invariants();
+            }
+            if !moved {
+                return;
+            }
+            self.now += Duration::from_millis(1);
+        }
+    }
+
+    fn events(&mut self, host: usize) -> Vec<Event> {
+        std::iter::from_fn(|| self.hosts[host].poll_event()).collect()
+    }
+}
+
+#[test]
+fn a_connection_carries_bytes_both_ways_and_ends() {
+    let mut pair = Pair::new();
+    let config = Config::new(Profile::Modern, 1500);
+    pair.hosts[1].listen(80, config.clone());
+    let remote = SocketAddrV4::new(ADDRESSES[1], 80);
+    let client = pair.hosts[0].connect(pair.now, &mut pair.cx, config, remote).expect("a route");
+    pair.settle();
+    assert_eq!(pair.events(0), [Event::Tcp(client, tcp::Event::Connected)]);
+    let accepted = pair.events(1);
+    let Event::Accepted(server) = accepted[0] else { panic!("{accepted:?}") };
+
+    let written = pair.hosts[0].write(pair.now, &mut pair.cx, client, Data::Bytes(b"hello"));
+    assert_eq!(written, 5);
+    pair.settle();
+    assert_eq!(pair.events(1), [Event::Tcp(server, tcp::Event::Readable)]);
+    let mut got = Vec::new();
+    pair.hosts[1].read(pair.now, &mut pair.cx, server, 100, |chunk| {
+        if let Chunk::Bytes(bytes) = chunk {
+            got.extend_from_slice(bytes);
+        }
+    });
+    assert_eq!(got, b"hello");
+
+    pair.hosts[0].close(pair.now, &mut pair.cx, client);
+    pair.settle();
+    assert_eq!(pair.events(1), [Event::Tcp(server, tcp::Event::PeerClosed)]);
+    pair.hosts[1].close(pair.now, &mut pair.cx, server);
+    pair.settle();
+    assert!(pair.events(1).contains(&Event::Tcp(server, tcp::Event::Closed)));
+    pair.hosts[1].forget(server);
+    assert!(pair.hosts[1].connection(server).is_none());
+    assert_eq!(pair.cx.frames.live(), 0);
+}
+
+#[test]
+fn a_segment_for_nobody_is_answered_with_a_reset() {
+    let mut pair = Pair::new();
+    let config = Config::new(Profile::Modern, 1500);
+    let remote = SocketAddrV4::new(ADDRESSES[1], 81);
+    let client = pair.hosts[0].connect(pair.now, &mut pair.cx, config, remote).expect("a route");
+    pair.settle();
+    assert_eq!(pair.events(0), [Event::Tcp(client, tcp::Event::Reset)]);
+    assert_eq!(pair.cx.work.dropped(crate::work::DropReason::NoConnection), 1);
+}
+
+#[test]
+fn an_echo_comes_back_with_its_numbers() {
+    let mut pair = Pair::new();
+    let echo = Echo { peer: ADDRESSES[1], ident: 7, seq: 3, payload_len: 56 };
+    pair.hosts[0].send_echo(pair.now, &mut pair.cx, echo);
+    pair.settle();
+    assert_eq!(pair.events(0), [Event::EchoReply(echo)]);
+    let nowhere = Echo { peer: Ipv4Addr::new(9, 9, 9, 9), ..echo };
+    pair.hosts[0].send_echo(pair.now, &mut pair.cx, nowhere);
+    pair.settle();
+    assert_eq!(pair.events(0), []);
+}
+
+#[test]
+fn what_is_not_for_us_is_a_counted_drop() {
+    let mut pair = Pair::new();
+    let junk = pair.cx.frames.insert(&[0x45, 1, 2], 0);
+    pair.hosts[0].handle_frame(pair.now, &mut pair.cx, LINK, junk);
+    let stray = pair.cx.frames.insert(&[0; 40], 0);
+    pair.hosts[0].handle_frame(pair.now, &mut pair.cx, LinkId(9), stray);
+    assert_eq!(pair.cx.work.dropped(crate::work::DropReason::NotForUs), 1);
+    assert_eq!(pair.cx.work.drops.iter().sum::<u64>(), 2);
+    assert_eq!(pair.cx.frames.live(), 0);
+}
