@@ -1,1 +1,238 @@
-//! stub
+//! IPv4 (RFC 791, RFC 2474, RFC 3168).
+//!
+//! Deviations: options are skipped and never sent; fragments are refused, since every link of ours
+//! carries whole packets of at most its MTU.
+
+use std::net::Ipv4Addr;
+
+use super::Error;
+use super::checksum::{Checksum, ones_complement_sum};
+
+#[cfg(test)]
+mod tests;
+
+/// Bytes of a header without options, the only kind that is sent.
+pub const HEADER_LEN: usize = 20;
+
+/// The largest payload one packet can carry, in bytes.
+pub const PAYLOAD_LEN_MAX: u16 = u16::MAX - HEADER_LEN as u16;
+
+const DONT_FRAGMENT: u16 = 0x4000;
+const MORE_FRAGMENTS: u16 = 0x2000;
+const FRAGMENT_OFFSET: u16 = 0x1fff;
+
+/// Explicit congestion notification, the two low bits of the former TOS byte (RFC 3168, 5).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Default)]
+pub enum Ecn {
+    /// The transport does not know ECN.
+    #[default]
+    NotEct = 0,
+    /// ECN-capable transport, codepoint 01.
+    Ect1 = 1,
+    /// ECN-capable transport, codepoint 10.
+    Ect0 = 2,
+    /// Congestion experienced.
+    Ce = 3,
+}
+
+impl Ecn {
+    /// The codepoint in the two low bits of `tos`.
+    pub const fn from_bits(tos: u8) -> Ecn {
+        match tos & 3 {
+            0 => Ecn::NotEct,
+            1 => Ecn::Ect1,
+            2 => Ecn::Ect0,
+            _ => Ecn::Ce,
+        }
+    }
+}
+
+/// What a packet carries, by its assigned number.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub struct Protocol(pub u8);
+
+impl Protocol {
+    /// Internet Control Message Protocol.
+    pub const ICMP: Protocol = Protocol(1);
+    /// Transmission Control Protocol.
+    pub const TCP: Protocol = Protocol(6);
+    /// User Datagram Protocol.
+    pub const UDP: Protocol = Protocol(17);
+}
+
+/// A view of a packet whose lengths have been checked.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Packet<'a> {
+    bytes: &'a [u8],
+    elided: u32,
+    header_len: u8,
+}
+
+impl<'a> Packet<'a> {
+    /// Checks version and lengths of a packet of `bytes` followed by `elided` zero bytes. What is
+    /// beyond the total length is link padding and cut off.
+    ///
+    /// # Errors
+    /// [`Error::Truncated`] when the header is not in memory or the total length promises more than is
+    /// there; [`Error::Malformed`] for another version or lengths that contradict each other.
+    pub fn new_checked(bytes: &'a [u8], elided: u32) -> Result<Packet<'a>, Error> {
+        let fixed = bytes.first_chunk::<HEADER_LEN>().ok_or(Error::Truncated)?;
+        if fixed[0] >> 4 != 4 {
+            return Err(Error::Malformed);
+        }
+        let header_len = usize::from(fixed[0] & 0x0f) * 4;
+        let total_len = usize::from(u16::from_be_bytes([fixed[2], fixed[3]]));
+        if header_len < HEADER_LEN || total_len < header_len {
+            return Err(Error::Malformed);
+        }
+        if header_len > bytes.len() || total_len as u64 > bytes.len() as u64 + u64::from(elided) {
+            return Err(Error::Truncated);
+        }
+        let held = bytes.len().min(total_len);
+        Ok(Packet {
+            bytes: &bytes[..held],
+            elided: (total_len - held) as u32,
+            header_len: header_len as u8,
+        })
+    }
+
+    /// Bytes of the header, options included.
+    #[inline]
+    pub fn header_len(&self) -> usize {
+        usize::from(self.header_len)
+    }
+
+    /// The part of the payload that is in memory.
+    #[inline]
+    pub fn payload(&self) -> &'a [u8] {
+        &self.bytes[self.header_len()..]
+    }
+
+    /// Zero bytes of the payload that follow [`Packet::payload`] and are not in memory.
+    #[inline]
+    pub fn payload_elided(&self) -> u32 {
+        self.elided
+    }
+
+    /// Length of the whole packet in bytes, elided ones included.
+    #[inline]
+    pub fn total_len(&self) -> u16 {
+        self.u16_at(2)
+    }
+
+    /// The source address; not covered by any check before [`Repr::parse`].
+    #[inline]
+    pub fn src(&self) -> Ipv4Addr {
+        self.addr_at(12)
+    }
+
+    /// The destination address; not covered by any check before [`Repr::parse`].
+    #[inline]
+    pub fn dst(&self) -> Ipv4Addr {
+        self.addr_at(16)
+    }
+
+    /// What the packet carries.
+    #[inline]
+    pub fn protocol(&self) -> Protocol {
+        Protocol(self.bytes[9])
+    }
+
+    /// The congestion codepoint.
+    #[inline]
+    pub fn ecn(&self) -> Ecn {
+        Ecn::from_bits(self.bytes[1])
+    }
+
+    fn u16_at(&self, at: usize) -> u16 {
+        u16::from_be_bytes([self.bytes[at], self.bytes[at + 1]])
+    }
+
+    fn addr_at(&self, at: usize) -> Ipv4Addr {
+        let b = &self.bytes[at..at + 4];
+        Ipv4Addr::new(b[0], b[1], b[2], b[3])
+    }
+}
+
+/// What a header says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Repr {
+    /// Source address.
+    pub src: Ipv4Addr,
+    /// Destination address.
+    pub dst: Ipv4Addr,
+    /// What the packet carries.
+    pub protocol: Protocol,
+    /// Differentiated services codepoint, six bits (RFC 2474).
+    pub dscp: u8,
+    /// Congestion codepoint.
+    pub ecn: Ecn,
+    /// Identification.
+    pub ident: u16,
+    /// Whether routers must not fragment the packet.
+    pub dont_fragment: bool,
+    /// Hops the packet may still take.
+    pub ttl: u8,
+    /// Bytes after the header, at most [`PAYLOAD_LEN_MAX`].
+    pub payload_len: u16,
+}
+
+impl Repr {
+    /// Verifies and reads a header. Options are skipped.
+    ///
+    /// # Errors
+    /// [`Error::Checksum`] when the header checksum does not verify; [`Error::Malformed`] for a fragment:
+    /// nothing here reassembles.
+    #[inline]
+    pub fn parse(packet: &Packet<'_>) -> Result<Repr, Error> {
+        if ones_complement_sum(&packet.bytes[..packet.header_len()]) != 0xffff {
+            return Err(Error::Checksum);
+        }
+        let fragment = packet.u16_at(6);
+        if fragment & (MORE_FRAGMENTS | FRAGMENT_OFFSET) != 0 {
+            return Err(Error::Malformed);
+        }
+        Ok(Repr {
+            src: packet.src(),
+            dst: packet.dst(),
+            protocol: packet.protocol(),
+            dscp: packet.bytes[1] >> 2,
+            ecn: packet.ecn(),
+            ident: packet.u16_at(4),
+            dont_fragment: fragment & DONT_FRAGMENT != 0,
+            ttl: packet.bytes[8],
+            payload_len: packet.total_len() - u16::from(packet.header_len),
+        })
+    }
+
+    /// Writes the header with its checksum into the first [`HEADER_LEN`] bytes of `buf`.
+    ///
+    /// # Panics
+    /// When `buf` is shorter than that.
+    #[inline]
+    pub fn emit(&self, buf: &mut [u8]) {
+        debug_assert!(self.payload_len <= PAYLOAD_LEN_MAX && self.dscp < 64);
+        let tos = self.dscp << 2 | self.ecn as u8;
+        let total_len = self.payload_len.saturating_add(HEADER_LEN as u16);
+        let fragment = if self.dont_fragment { DONT_FRAGMENT } else { 0 };
+        let lead = 0x45 << 56
+            | u64::from(tos) << 48
+            | u64::from(total_len) << 32
+            | u64::from(self.ident) << 16
+            | u64::from(fragment);
+        let hop = u32::from(self.ttl) << 24 | u32::from(self.protocol.0) << 16;
+        let addrs = u64::from(self.src.to_bits()) << 32 | u64::from(self.dst.to_bits());
+
+        // Summed in registers: reading back what was just stored in other widths would stall.
+        let mut checksum = Checksum::new();
+        checksum.add_u64(lead);
+        checksum.add_u32(hop);
+        checksum.add_u64(addrs);
+        let hop = hop | u32::from(checksum.finish());
+
+        let buf = &mut buf[..HEADER_LEN];
+        buf[..8].copy_from_slice(&lead.to_be_bytes());
+        buf[8..12].copy_from_slice(&hop.to_be_bytes());
+        buf[12..].copy_from_slice(&addrs.to_be_bytes());
+    }
+}
