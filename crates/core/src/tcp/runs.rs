@@ -108,7 +108,8 @@ impl Runs {
         match run.kind {
             Kind::Elided => Chunk::Elided(len),
             Kind::Real => {
-                let at = self.dead + (run.real_before + (from - run.start) - self.real_start) as usize;
+                let at =
+                    self.dead + (run.real_before + (from - run.start) - self.real_start) as usize;
                 Chunk::Bytes(&self.real[at..at + len])
             }
         }
