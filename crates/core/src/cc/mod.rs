@@ -1,1 +1,175 @@
-//! stub
+//! Congestion control: a small trait, one file and one table row per algorithm.
+//!
+//! An algorithm owns the congestion window in bytes and never sees the connection: what it needs to
+//! know comes in an [`AckSample`] or as a call. Loss detection and retransmission stay with the
+//! connection; the algorithm only answers how much may be in flight.
+
+pub mod reno;
+pub mod round;
+
+pub use round::Round;
+
+use crate::seq::SeqNumber;
+use crate::time::{Duration, Instant};
+use crate::units::BitRate;
+use std::fmt::Debug;
+
+/// The congestion control algorithms there are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum Algorithm {
+    /// RFC 5681, in the form Linux deploys.
+    Reno,
+}
+
+impl Algorithm {
+    /// Every algorithm there is.
+    pub const ALL: [Algorithm; 1] = [Algorithm::Reno];
+
+    /// The name in plans and output.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Algorithm::Reno => "reno",
+        }
+    }
+}
+
+/// What makes the congestion window grow.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum Growth {
+    /// Bytes acknowledged (RFC 3465, RFC 5681).
+    PerByte,
+    /// Each advancing acknowledgment counts one packet, however much it covers.
+    PerAck,
+}
+
+/// What an algorithm starts from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Settings {
+    /// Which algorithm.
+    pub algorithm: Algorithm,
+    /// What makes the window grow.
+    pub growth: Growth,
+    /// Payload of a full segment in bytes.
+    pub mss: u32,
+    /// Initial window in segments.
+    pub initial_window: u32,
+    /// Initial slow-start threshold in segments; none means no limit.
+    pub initial_ssthresh: Option<u32>,
+    /// Ceiling of the window in segments.
+    pub cwnd_max: u32,
+}
+
+/// Where the connection's loss recovery stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum Phase {
+    /// No loss is being repaired.
+    Open,
+    /// Fast recovery: the window has been reduced and does not grow.
+    Recovery,
+    /// After a timeout: slow start from one segment.
+    Loss,
+}
+
+/// What one advancing acknowledgment told.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct AckSample {
+    /// When it arrived.
+    pub now: Instant,
+    /// Bytes newly acknowledged cumulatively.
+    pub acked: u32,
+    /// A round-trip sample free of retransmission ambiguity.
+    pub rtt: Option<Duration>,
+    /// Bytes in flight before it arrived.
+    pub in_flight_before: u32,
+    /// First unacknowledged sequence number after it.
+    pub snd_una: SeqNumber,
+    /// Next sequence number to be sent.
+    pub snd_nxt: SeqNumber,
+    /// Where loss recovery stands.
+    pub phase: Phase,
+}
+
+/// Signs of congestion.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum Congestion {
+    /// A loss found by acknowledgments: fast recovery begins.
+    Loss,
+    /// The retransmission timer expired.
+    Timeout,
+    /// It expired again for the same data.
+    TimeoutAgain,
+}
+
+/// Whether and how the algorithm uses explicit congestion notification.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum EcnUse {
+    /// Packets are not marked as ECN-capable.
+    Off,
+}
+
+/// What an algorithm tells about itself for diagnostics.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum State {
+    /// Reno has nothing beside window and threshold.
+    Reno,
+}
+
+/// A congestion control algorithm.
+pub trait CongestionControl: Debug + Send {
+    /// `bytes` of payload left; `in_flight` counts them.
+    fn on_sent(&mut self, now: Instant, bytes: u32, in_flight: u32);
+    /// An acknowledgment advanced.
+    fn on_ack(&mut self, sample: &AckSample);
+    /// Congestion was found with `in_flight` bytes outstanding.
+    fn on_congestion(&mut self, now: Instant, sign: Congestion, in_flight: u32);
+    /// Fast recovery or the repair after a timeout is complete.
+    fn on_recovery_end(&mut self, now: Instant);
+    /// The last congestion was no congestion: take the reaction back.
+    fn on_undo(&mut self, now: Instant);
+    /// Sending resumes after an idle time of more than one RTO.
+    fn on_idle_restart(&mut self, now: Instant);
+    /// Congestion window in bytes.
+    fn cwnd(&self) -> u32;
+    /// Slow-start threshold in bytes.
+    fn ssthresh(&self) -> u32;
+    /// The rate segments should leave at; none means as fast as the window allows.
+    fn pacing_rate(&self) -> Option<BitRate>;
+    /// How ECN is used.
+    fn ecn(&self) -> EcnUse;
+    /// What there is to tell.
+    fn state(&self) -> State;
+}
+
+/// One row of the table of algorithms.
+pub struct Row {
+    /// Which.
+    pub algorithm: Algorithm,
+    /// Where it is written.
+    pub source: &'static str,
+    build: fn(&Settings) -> Box<dyn CongestionControl>,
+}
+
+/// Every algorithm, in the order of [`Algorithm::ALL`].
+pub const TABLE: [Row; 1] = [Row {
+    algorithm: Algorithm::Reno,
+    source: "RFC 5681 and Linux tcp_cong.c",
+    build: |settings| Box::new(reno::Reno::new(settings)),
+}];
+
+/// An algorithm at its start.
+pub fn build(settings: &Settings) -> Box<dyn CongestionControl> {
+    (TABLE[settings.algorithm as usize].build)(settings)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_is_in_the_order_of_the_algorithms() {
+        for (row, algorithm) in TABLE.iter().zip(Algorithm::ALL) {
+            assert_eq!(row.algorithm, algorithm);
+            assert_eq!(Algorithm::ALL[algorithm as usize], algorithm);
+        }
+    }
+}

@@ -1,5 +1,6 @@
 //! What a connection may be told, and the profiles: named tables of features with their origins.
 
+pub use crate::cc::{Algorithm, Growth};
 use crate::time::Duration;
 
 /// A named table of features.
@@ -24,25 +25,6 @@ impl Profile {
     }
 }
 
-/// The congestion control algorithms there are.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
-pub enum Algorithm {
-    /// RFC 5681, in the form Linux deploys.
-    Reno,
-}
-
-impl Algorithm {
-    /// Every algorithm there is.
-    pub const ALL: [Algorithm; 1] = [Algorithm::Reno];
-
-    /// The name in plans and output.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Algorithm::Reno => "reno",
-        }
-    }
-}
-
 /// How losses are repaired.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum Recovery {
@@ -62,15 +44,6 @@ pub enum RtoRule {
     /// SRTT + 2·mean deviation in ticks of 10 ms, with an estimator that starts from zero: the first
     /// sample gives 0.625 round trips.
     Linux11,
-}
-
-/// What makes the congestion window grow.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
-pub enum Growth {
-    /// Bytes acknowledged (RFC 3465, RFC 5681).
-    PerByte,
-    /// Each advancing acknowledgment counts one packet, however much it covers.
-    PerAck,
 }
 
 /// What the congestion window is compared with.

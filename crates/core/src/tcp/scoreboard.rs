@@ -1,0 +1,358 @@
+//! What is in flight: one record per segment sent and not yet acknowledged, and what became of it.
+//!
+//! Records lie in order of sequence without gaps, so a place is found by binary search. Every step is
+//! O(1) amortised: cursors only move forward within one episode of loss, and the SACK blocks of the
+//! last acknowledgment are remembered so that only what is new in a block is visited.
+
+use crate::seq::SeqNumber;
+use crate::time::Instant;
+use crate::wire::tcp::SackBlocks;
+use std::collections::VecDeque;
+
+/// What is believed of one segment.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Fate {
+    /// On its way.
+    InFlight,
+    /// Arrived out of order (RFC 2018).
+    Sacked,
+    /// Lost, or not yet sent at all; waits for its turn.
+    Lost,
+    /// Sent again and on its way.
+    Resent,
+}
+
+/// One segment in flight.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Record {
+    pub seq: SeqNumber,
+    /// Sequence numbers it takes: payload, SYN and FIN.
+    pub len: u32,
+    /// When it was last sent.
+    pub sent_at: Instant,
+    pub transmissions: u8,
+    pub fate: Fate,
+    pub syn: bool,
+    pub fin: bool,
+}
+
+impl Record {
+    pub fn end(&self) -> SeqNumber {
+        self.seq + self.len
+    }
+    /// Payload bytes.
+    pub fn payload(&self) -> u32 {
+        self.len - u32::from(self.syn) - u32::from(self.fin)
+    }
+}
+
+/// What a cumulative acknowledgment took off the scoreboard.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub(super) struct Acked {
+    /// Payload bytes.
+    pub payload: u32,
+    /// Whole records.
+    pub records: u32,
+    /// When the oldest of them left, if none of them was sent twice.
+    pub sampled_from: Option<Instant>,
+    /// Whether the SYN was among them.
+    pub syn: bool,
+    /// Whether the FIN was among them.
+    pub fin: bool,
+}
+
+/// The records and the sums over them.
+#[derive(Clone, Default, Debug)]
+pub(super) struct Scoreboard {
+    records: VecDeque<Record>,
+    /// Records ever taken off: the number of the front record.
+    first: u64,
+    flight: u32,
+    sacked: u32,
+    lost: u32,
+    /// One past the number of the highest SACKed record.
+    sacked_end: u64,
+    /// Records below have been judged by SACK.
+    judged_end: u64,
+    /// No lost record lies below.
+    resend_from: u64,
+    last_sack: SackBlocks,
+}
+
+impl Scoreboard {
+    pub fn push(&mut self, record: Record) {
+        debug_assert!(self.records.back().is_none_or(|r| r.end() == record.seq));
+        self.flight += record.len;
+        if record.fate == Fate::Lost {
+            self.lost += record.len;
+        }
+        self.records.push_back(record);
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.records.is_empty()
+    }
+    /// Records held.
+    pub fn len(&self) -> usize {
+        self.records.len()
+    }
+    pub fn front(&self) -> Option<&Record> {
+        self.records.front()
+    }
+    pub fn record(&self, index: usize) -> Record {
+        self.records[index]
+    }
+    /// Sequence numbers sent and not acknowledged.
+    pub fn flight(&self) -> u32 {
+        self.flight
+    }
+    /// Sequence numbers believed to be in the network (RFC 6675).
+    pub fn pipe(&self) -> u32 {
+        self.flight - self.sacked - self.lost
+    }
+    /// Whether SACK or a loss has left its mark on any record.
+    pub fn is_marked(&self) -> bool {
+        self.sacked | self.lost != 0
+    }
+    pub fn has_lost(&self) -> bool {
+        self.lost != 0
+    }
+    pub fn has_sacked(&self) -> bool {
+        self.sacked != 0
+    }
+
+    /// Takes off everything below `una`.
+    pub fn ack_to(&mut self, una: SeqNumber) -> Acked {
+        let mut acked = Acked::default();
+        let mut ambiguous = false;
+        while let Some(front) = self.records.front_mut() {
+            if front.seq.ge(una) {
+                break;
+            }
+            let whole = front.end().le(una);
+            let len = if whole { front.len } else { una - front.seq };
+            self.flight -= len;
+            match front.fate {
+                Fate::Sacked => self.sacked -= len,
+                Fate::Lost => self.lost -= len,
+                Fate::InFlight | Fate::Resent => {}
+            }
+            ambiguous |= front.transmissions > 1;
+            if acked.sampled_from.is_none() && front.fate != Fate::Sacked {
+                acked.sampled_from = Some(front.sent_at);
+            }
+            acked.payload += len;
+            if front.syn {
+                front.syn = false;
+                acked.syn = true;
+                acked.payload -= 1;
+            }
+            if !whole {
+                front.seq = una;
+                front.len -= len;
+                break;
+            }
+            if front.fin {
+                acked.fin = true;
+                acked.payload -= 1;
+            }
+            acked.records += 1;
+            self.records.pop_front();
+            self.first += 1;
+        }
+        if ambiguous {
+            acked.sampled_from = None;
+        }
+        acked
+    }
+
+    /// Marks what `blocks` cover; returns how many sequence numbers are newly covered.
+    pub fn apply_sack(&mut self, blocks: &SackBlocks, una: SeqNumber, nxt: SeqNumber) -> u32 {
+        let mut newly = 0;
+        for (left, right) in blocks.iter() {
+            // Blocks at or below una are D-SACK (RFC 2883); those beyond what was sent are nonsense.
+            if !left.lt(right) || left.le(una) || right.gt(nxt) {
+                continue;
+            }
+            let known = self.last_sack.iter().find(|k| k.0 == left && k.1.le(right));
+            let from = known.map_or(left, |k| k.1);
+            newly += self.sack_range(left, from, right);
+        }
+        self.last_sack = *blocks;
+        newly
+    }
+
+    /// Covers `[left, right)`, of which what ends at or before `from` is known already.
+    fn sack_range(&mut self, left: SeqNumber, from: SeqNumber, right: SeqNumber) -> u32 {
+        let mut newly = 0;
+        let mut index = self.records.partition_point(|r| r.end().le(from));
+        if self.records.get(index).is_some_and(|r| r.seq.lt(left)) {
+            index += 1;
+        }
+        while let Some(record) = self.records.get_mut(index) {
+            if record.end().gt(right) {
+                break;
+            }
+            if record.fate != Fate::Sacked {
+                if record.fate == Fate::Lost {
+                    self.lost -= record.len;
+                }
+                record.fate = Fate::Sacked;
+                self.sacked += record.len;
+                newly += record.len;
+            }
+            index += 1;
+        }
+        if newly > 0 {
+            self.sacked_end = self.sacked_end.max(self.first + index as u64);
+        }
+        newly
+    }
+
+    /// Marks what RFC 6675 calls lost: enough was SACKed above it. Returns whether any record is.
+    pub fn judge(&mut self, mss: u32, dup_threshold: u32) -> bool {
+        let mut index = self.sacked_end.saturating_sub(self.first) as usize;
+        let judged = self.judged_end.saturating_sub(self.first) as usize;
+        let (mut bytes, mut ranges, mut within) = (0, 0, false);
+        let mut edge = None;
+        while index > judged {
+            index -= 1;
+            let record = &self.records[index];
+            if record.fate == Fate::Sacked {
+                bytes += record.len;
+                ranges += u32::from(!within);
+                within = true;
+                if bytes > (dup_threshold - 1) * mss || ranges >= dup_threshold {
+                    edge = Some(index);
+                    break;
+                }
+            } else {
+                within = false;
+            }
+        }
+        if let Some(edge) = edge {
+            for index in judged..edge {
+                self.mark_lost(index);
+            }
+            self.judged_end = self.first + edge as u64;
+        }
+        self.lost != 0
+    }
+
+    fn mark_lost(&mut self, index: usize) {
+        let record = &mut self.records[index];
+        if record.fate == Fate::InFlight {
+            record.fate = Fate::Lost;
+            self.lost += record.len;
+            self.resend_from = self.resend_from.min(self.first + index as u64);
+        }
+    }
+
+    /// Marks the first record as lost unless it was sent again already.
+    pub fn mark_front_lost(&mut self) {
+        if !self.records.is_empty() {
+            self.mark_lost(0);
+        }
+    }
+
+    /// Marks everything that is not SACKed as lost, whatever was sent again. A SACKed front means that
+    /// the peer took its SACKs back, and none is believed.
+    pub fn mark_all_lost(&mut self) {
+        let renege = self.front().is_some_and(|r| r.fate == Fate::Sacked);
+        for record in &mut self.records {
+            if record.fate != Fate::Sacked || renege {
+                record.fate = Fate::Lost;
+            }
+        }
+        if renege {
+            self.sacked = 0;
+            self.sacked_end = 0;
+            self.last_sack = SackBlocks::new();
+        }
+        self.lost = self.flight - self.sacked;
+        self.resend_from = self.first;
+        self.judged_end = self.first + self.records.len() as u64;
+    }
+
+    /// Takes back the marking of records as lost that were not sent again yet.
+    pub fn unmark_lost(&mut self) {
+        for record in &mut self.records {
+            if record.fate == Fate::Lost {
+                record.fate = match record.transmissions {
+                    0 | 1 => Fate::InFlight,
+                    _ => Fate::Resent,
+                };
+            }
+        }
+        self.lost = 0;
+        self.judged_end = self.first;
+    }
+
+    /// The first lost record that waits to be sent again.
+    pub fn next_lost(&mut self) -> Option<usize> {
+        if self.lost == 0 {
+            return None;
+        }
+        let mut index = self.resend_from.saturating_sub(self.first) as usize;
+        while self.records.get(index)?.fate != Fate::Lost {
+            index += 1;
+        }
+        self.resend_from = self.first + index as u64;
+        Some(index)
+    }
+
+    /// The first record below the highest SACK that is neither SACKed nor lost nor sent again.
+    pub fn next_suspect(&self) -> Option<usize> {
+        let end = self.sacked_end.saturating_sub(self.first) as usize;
+        let from = self.judged_end.saturating_sub(self.first) as usize;
+        (from..end).find(|index| self.records[*index].fate == Fate::InFlight)
+    }
+
+    /// Whether a record was sent once and nothing is known of it.
+    pub fn is_in_flight(&self, index: usize) -> bool {
+        self.records[index].fate == Fate::InFlight
+    }
+
+    /// Notes that a record leaves (again).
+    pub fn sent(&mut self, index: usize, now: Instant) {
+        let record = &mut self.records[index];
+        if record.fate == Fate::Lost {
+            self.lost -= record.len;
+        }
+        if record.fate != Fate::Sacked {
+            record.fate = match record.transmissions {
+                0 => Fate::InFlight,
+                _ => Fate::Resent,
+            };
+        }
+        record.sent_at = now;
+        record.transmissions = record.transmissions.saturating_add(1);
+    }
+
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        *self = Scoreboard::default();
+    }
+
+    /// The sums agree with the records, and the records with each other.
+    pub fn check_invariants(&self, una: SeqNumber, nxt: SeqNumber) {
+        let sum = |fate: Option<Fate>| -> u32 {
+            let of = |r: &&Record| fate.is_none_or(|f| r.fate == f);
+            self.records.iter().filter(of).map(|r| r.len).sum()
+        };
+        assert_eq!(self.flight, sum(None));
+        assert_eq!(self.sacked, sum(Some(Fate::Sacked)));
+        assert_eq!(self.lost, sum(Some(Fate::Lost)));
+        assert_eq!(self.flight, nxt - una);
+        let mut seq = una;
+        for record in &self.records {
+            assert_eq!(record.seq, seq);
+            assert!(record.len > 0);
+            seq = record.end();
+        }
+        let first_lost = self.records.iter().position(|r| r.fate == Fate::Lost);
+        if let Some(index) = first_lost {
+            assert!(self.resend_from <= self.first + index as u64);
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! What a connection counted.
+
+/// Counters of one connection over its life.
+#[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
+pub struct Stats {
+    /// Segments built, retransmissions and pure ACKs included.
+    pub segments_sent: u64,
+    /// Segments taken in.
+    pub segments_received: u64,
+    /// Segments sent with payload.
+    pub data_segments_sent: u64,
+    /// Segments that carried neither payload nor SYN, FIN or RST.
+    pub pure_acks_sent: u64,
+    /// Segments sent again.
+    pub retransmissions: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// Times fast recovery was entered.
+    pub fast_recoveries: u64,
+    /// Congestion reactions taken back as spurious.
+    pub undos: u64,
+    /// Duplicate acknowledgments received.
+    pub dup_acks: u64,
+    /// Zero-window probes sent.
+    pub probes: u64,
+    /// Challenge ACKs sent (RFC 5961).
+    pub challenge_acks: u64,
+    /// Segments dropped for an old timestamp (RFC 7323, 5).
+    pub paws_drops: u64,
+    /// Segments that arrived before their turn.
+    pub out_of_order: u64,
+    /// Payload bytes acknowledged by the peer.
+    pub bytes_acked: u64,
+    /// Payload bytes received in order.
+    pub bytes_received: u64,
+    /// Pure acknowledgments that header prediction handled.
+    pub predicted_acks: u64,
+    /// Data segments that header prediction handled.
+    pub predicted_data: u64,
+    /// Clean round-trip samples.
+    pub rtt_samples: u64,
+}

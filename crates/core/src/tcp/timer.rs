@@ -1,0 +1,133 @@
+//! The deadlines of a connection and what happens when they pass.
+
+use super::config::AfterTimeout;
+use super::options::Repair;
+use super::{Connection, Event, State};
+use crate::Context;
+use crate::cc::Phase;
+use crate::time::{Duration, Instant, Reason};
+
+/// All deadlines.
+#[derive(Clone, Default, Debug, PartialEq, Eq)]
+pub(super) struct Timers {
+    pub retransmit: Option<Instant>,
+    pub delayed_ack: Option<Instant>,
+    pub repeat_ack: Option<Instant>,
+    pub time_wait: Option<Instant>,
+    persist: Option<Instant>,
+    /// Times the persist interval is doubled.
+    persist_backoff: u32,
+    /// Probes since the peer was last heard.
+    pub probes_unanswered: u32,
+}
+
+impl Timers {
+    pub fn clear(&mut self) {
+        *self = Timers::default();
+    }
+    pub fn stop_persist(&mut self) {
+        self.persist = None;
+        self.persist_backoff = 0;
+    }
+    pub fn persist_is_running(&self) -> bool {
+        self.persist.is_some()
+    }
+    pub fn start_persist(&mut self, now: Instant, interval: Duration, max: Duration) {
+        let interval = interval * (1u64 << self.persist_backoff.min(32));
+        self.persist = Some(now + interval.min(max));
+    }
+
+    fn next(&self) -> Option<(Instant, Reason)> {
+        let due = |at: Option<Instant>, reason| at.map(|at| (at, reason));
+        [
+            due(self.retransmit, Reason::Retransmit),
+            due(self.delayed_ack, Reason::DelayedAck),
+            due(self.repeat_ack, Reason::DelayedAck),
+            due(self.persist, Reason::Persist),
+            due(self.time_wait, Reason::TimeWait),
+        ]
+        .into_iter()
+        .flatten()
+        .min_by_key(|(at, _)| *at)
+    }
+}
+
+fn take_if_due(deadline: &mut Option<Instant>, now: Instant) -> bool {
+    let due = deadline.is_some_and(|at| at <= now);
+    if due {
+        *deadline = None;
+    }
+    due
+}
+
+impl Connection {
+    /// The next deadline and why it was set. To be asked after every call that may have moved it.
+    pub fn poll_timeout(&self) -> Option<(Instant, Reason)> {
+        self.timers.next()
+    }
+
+    /// Deadlines up to `now` have passed.
+    pub fn handle_timeout(&mut self, now: Instant, cx: &mut Context) {
+        if take_if_due(&mut self.timers.delayed_ack, now) {
+            self.acking.due = true;
+        }
+        if take_if_due(&mut self.timers.repeat_ack, now) {
+            self.acking.due = true;
+        }
+        if take_if_due(&mut self.timers.time_wait, now) {
+            self.state = State::Closed;
+            self.timers.clear();
+            self.release(cx);
+        }
+        if take_if_due(&mut self.timers.retransmit, now) {
+            self.take_retransmit_timeout(now, cx);
+        }
+        if take_if_due(&mut self.timers.persist, now) {
+            self.take_persist_timeout(now, cx);
+        }
+    }
+
+    fn take_persist_timeout(&mut self, now: Instant, cx: &mut Context) {
+        self.timers.probes_unanswered += 1;
+        if self.timers.probes_unanswered > u32::from(self.config.retries) {
+            self.enter_closed(Event::TimedOut);
+            self.release(cx);
+            return;
+        }
+        self.timers.persist_backoff += 1;
+        self.timers
+            .start_persist(now, self.rtt.rto_base(), self.config.rto_max);
+        self.probe_due = true;
+    }
+
+    /// After an acknowledgment advanced: stop when nothing is in flight, start anew otherwise
+    /// (RFC 6298, 5.2 and 5.3; RFC 6582 only for the first partial acknowledgment).
+    pub(super) fn restart_retransmit_timer(
+        &mut self,
+        now: Instant,
+        cx: &mut Context,
+        phase: Phase,
+    ) {
+        if self.board.is_empty() {
+            self.timers.retransmit = None;
+            return;
+        }
+        let partial = phase == Phase::Recovery
+            && self.repairing.phase() == Phase::Recovery
+            && self.agreed.repair == Repair::NewReno;
+        if partial && self.repairing.partial_was_seen() {
+            return;
+        }
+        self.timers.retransmit = Some(now + self.rtt.rto());
+        cx.work.timer_arms += 1;
+    }
+
+    /// After a segment that takes sequence numbers was sent (RFC 6298, 5.1).
+    pub(super) fn start_retransmit_timer(&mut self, now: Instant, cx: &mut Context) {
+        let every_send = self.config.after_timeout == AfterTimeout::ResendListByCwnd;
+        if self.timers.retransmit.is_none() || every_send {
+            self.timers.retransmit = Some(now + self.rtt.rto());
+            cx.work.timer_arms += 1;
+        }
+    }
+}
