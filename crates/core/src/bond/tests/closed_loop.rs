@@ -17,10 +17,15 @@ struct Outcome {
     shares: Vec<u64>,
     /// The most packets that any one was overtaken by.
     overtaken: usize,
+    arrived: Vec<u32>,
 }
+
+/// Packet lengths by sequence number.
+type Lengths = fn(u32) -> u32;
 
 struct Loop {
     bed: Bed,
+    lengths: Lengths,
     channels: Vec<Channel>,
     acks: VecDeque<(Instant, u64)>,
     window: u64,
@@ -46,11 +51,12 @@ fn channel(member: &MemberConfig) -> Channel {
 }
 
 impl Loop {
-    fn new(mode: Mode, lines: &[MemberConfig], window: u64) -> Loop {
+    fn new(mode: Mode, lines: &[MemberConfig], window: u64, lengths: Lengths) -> Loop {
         let mut bed = Bed::new(mode, lines);
         bed.cx.trace = trace::Trace::default();
         Loop {
             bed,
+            lengths,
             channels: lines.iter().map(channel).collect(),
             acks: VecDeque::new(),
             window,
@@ -66,18 +72,16 @@ impl Loop {
         while self.acks.front().is_some_and(|(at, _)| *at <= now) {
             self.open -= self.acks.pop_front().map_or(0, |(_, bytes)| bytes);
         }
-        while self.open + u64::from(PACKET) <= self.window && self.bed.bond.has_room() {
-            let frame = self
-                .bed
-                .cx
-                .frames
-                .insert(&self.next.to_be_bytes(), PACKET - 4);
-            let meta = FrameMeta {
-                len: PACKET,
-                flow: 0,
-            };
+        loop {
+            let len = (self.lengths)(self.next);
+            if self.open + u64::from(len) > self.window || !self.bed.bond.has_room() {
+                break;
+            }
+            let bytes = self.next.to_be_bytes();
+            let frame = self.bed.cx.frames.insert(&bytes, len - 4);
+            let meta = FrameMeta { len, flow: 0 };
             self.bed.bond.send(now, &mut self.bed.cx, frame, meta);
-            self.open += u64::from(PACKET);
+            self.open += u64::from(len);
             self.next += 1;
         }
         for (link, channel) in self.channels.iter_mut().enumerate() {
@@ -109,7 +113,8 @@ impl Loop {
                 let seq = u32::from_be_bytes(bytes.try_into().expect("four bytes"));
                 self.arrived.push(seq);
                 self.bed.cx.frames.remove(frame);
-                self.acks.push_back((now + ACK_DELAY, u64::from(PACKET)));
+                let len = u64::from((self.lengths)(seq));
+                self.acks.push_back((now + ACK_DELAY, len));
             }
         }
     }
@@ -121,7 +126,14 @@ impl Loop {
         let elapsed = self.bed.now - Instant::ZERO;
         let rates: u64 = self.channels.iter().map(|c| c.config().rate.as_bps()).sum();
         let framing = self.channels[0].config().framing;
-        let bits = packets as u64 * framing.mean_wire_millibits(u64::from(PACKET)) / 1000;
+        let lengths = self
+            .arrived
+            .iter()
+            .map(|seq| u64::from((self.lengths)(*seq)));
+        let bits = lengths
+            .map(|len| framing.mean_wire_millibits(len))
+            .sum::<u64>()
+            / 1000;
         let ideal = bps(rates).time_for_bits(bits);
         let sent: Vec<u64> = self.channels.iter().map(|c| c.stats().frames).collect();
         let all: u64 = sent.iter().sum();
@@ -129,6 +141,7 @@ impl Loop {
             efficiency: ideal.as_nanos() * 1000 / elapsed.as_nanos(),
             shares: sent.iter().map(|n| n * 1000 / all).collect(),
             overtaken: overtaken(&self.arrived),
+            arrived: self.arrived,
         }
     }
 }
@@ -148,7 +161,7 @@ fn pair(fast: u64, slow: u64, coding: LineCoding) -> [MemberConfig; 2] {
 }
 
 fn run(mode: Mode, lines: &[MemberConfig], window: u64) -> Outcome {
-    Loop::new(mode, lines, window).run(2000)
+    Loop::new(mode, lines, window, |_| PACKET).run(2000)
 }
 
 #[test]
@@ -177,6 +190,32 @@ fn earliest_keeps_order_over_lines_of_different_delay() {
         got.efficiency,
         got.overtaken
     );
+}
+
+#[test]
+fn earliest_fills_equal_lines_in_order() {
+    for count in 2..=4 {
+        let lines: Vec<MemberConfig> = (0..count).map(|link| line(link, 9_600)).collect();
+        let got = run(Mode::Earliest, &lines, 16_384);
+        let shown = format!("{count}: {} {}", got.efficiency, got.overtaken);
+        println!("{shown} {:?}", &got.arrived[..40]);
+        assert!(got.efficiency >= 990 && got.overtaken <= 2, "{shown}");
+    }
+}
+
+#[test]
+fn short_packets_do_not_pass_long_ones_on_the_slow_line() {
+    let mixed: Lengths = |seq| match seq.wrapping_mul(0x9e37_79b9) >> 30 {
+        0 => 40,
+        _ => PACKET,
+    };
+    for (fast, slow) in [(57_600, 14_400), (115_200, 9_600)] {
+        let lines = pair(fast, slow, LineCoding::Async8n1);
+        let got = Loop::new(Mode::Earliest, &lines, 16_384, mixed).run(2000);
+        let shown = format!("{fast}+{slow}: {} {}", got.efficiency, got.overtaken);
+        println!("{shown}");
+        assert!(got.efficiency >= 950 && got.overtaken <= 2, "{shown}");
+    }
 }
 
 #[test]
