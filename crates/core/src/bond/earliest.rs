@@ -7,6 +7,9 @@
 //! When the best member is filled the frame waits in the bond, even if a slower one has room: waiting
 //! still gets it there first.
 //!
+//! A frame that would arrive before one committed earlier is not sent that way: a short packet on an idle
+//! slow line must not pass the long ones before it, since nobody puts them in order again.
+//!
 //! While every member is down frames wait too, as far as the bond's ingress queue goes: a flap shorter
 //! than that loses nothing.
 
@@ -16,33 +19,52 @@ use crate::time::{Duration, Instant};
 
 /// The least that is committed ahead, in frames.
 const FRAMES_AHEAD: u64 = 2;
-/// The longest run committed without asking again, at the member's rate (but always one frame).
-const RUN_TIME: Duration = Duration::from_millis(1);
+/// The longest packet is forgotten by one part in so many with each packet.
+const FORGET: u32 = 16;
 
-pub(super) fn pick(now: Instant, members: &[Member], meta: FrameMeta) -> Target {
-    if members.is_empty() {
-        return Target::None;
-    }
-    let mut horizon = Duration::ZERO;
-    let mut best: Option<(usize, Instant)> = None;
-    for (index, member) in members.iter().enumerate().filter(|(_, m)| m.is_up()) {
-        horizon = horizon.max(member.wire_time(meta.len) + member.config().delay);
-        let arrival = member.arrival(now, meta.len);
-        if best.is_none_or(|(_, earliest)| arrival < earliest) {
-            best = Some((index, arrival));
+/// The policy's memory.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Earliest {
+    /// Length of the longest of the last packets, slowly forgotten: it sets the horizon, so that a short
+    /// packet finds it where the long ones have it.
+    longest: u32,
+}
+
+impl Earliest {
+    pub(super) fn pick(&self, now: Instant, members: &[Member], meta: FrameMeta) -> Target {
+        if members.is_empty() {
+            return Target::None;
+        }
+        let up = || members.iter().enumerate().filter(|(_, m)| m.is_up());
+        let longest = self.longest.max(meta.len);
+        let mut horizon = Duration::ZERO;
+        let mut last_before = now;
+        for (_, member) in up() {
+            horizon = horizon.max(member.wire_time(longest) + member.config().delay);
+            last_before = last_before.max(member.last_arrival(now));
+        }
+        let mut best: Option<(usize, Instant)> = None;
+        for (index, member) in up() {
+            let arrival = member.arrival(now, meta.len);
+            if arrival >= last_before && best.is_none_or(|(_, earliest)| arrival < earliest) {
+                best = Some((index, arrival));
+            }
+        }
+        let Some((index, _)) = best else {
+            return Target::Hold;
+        };
+        let member = &members[index];
+        let ahead = horizon.max(member.wire_time(meta.len) * FRAMES_AHEAD);
+        if member.is_full(meta.len) || member.backlog_time() >= ahead {
+            return Target::Hold;
+        }
+        Target::One {
+            member: index,
+            allowance: meta.len.max(member.run_bytes()),
         }
     }
-    let Some((index, _)) = best else {
-        return Target::Hold;
-    };
-    let member = &members[index];
-    let ahead = horizon.max(member.wire_time(meta.len) * FRAMES_AHEAD);
-    if member.is_full(meta.len) || member.backlog_time() >= ahead {
-        return Target::Hold;
-    }
-    let run = member.config().rate.bits_in(RUN_TIME) / 8;
-    Target::One {
-        member: index,
-        allowance: meta.len.max(u32::try_from(run).unwrap_or(u32::MAX)),
+
+    pub(super) fn commit(&mut self, len: u32) {
+        self.longest = len.max(self.longest - self.longest.div_ceil(FORGET));
     }
 }

@@ -53,19 +53,27 @@ impl Record {
         self.bytes_queued = self.bytes_queued.saturating_sub(sent);
     }
 
-    /// The load of the formula, as a 32-bit machine computes it.
-    pub(super) const fn load(&self, queue_weight: u32) -> u32 {
-        HALF.wrapping_sub(self.bytes_per_second() as u32)
-            .wrapping_add((self.bytes_queued as u32).wrapping_mul(queue_weight))
+    fn load(&self) -> u32 {
+        weigh(self.bytes_per_second(), self.bytes_queued, QUEUE_WEIGHT)
     }
 }
 
+/// The formula, as a 32-bit machine computes it.
+pub(super) const fn weigh(head_start: u64, bytes_queued: u64, queue_weight: u32) -> u32 {
+    HALF.wrapping_sub(head_start as u32)
+        .wrapping_add((bytes_queued as u32).wrapping_mul(queue_weight))
+}
+
 pub(super) fn pick(members: &[Member], meta: FrameMeta) -> Pick {
-    least_loaded(members, meta, QUEUE_WEIGHT)
+    least_loaded(members, meta, Record::load)
 }
 
 /// The walk over the list that both EQL schedulers make.
-pub(super) fn least_loaded(members: &[Member], meta: FrameMeta, queue_weight: u32) -> Pick {
+pub(super) fn least_loaded(
+    members: &[Member],
+    meta: FrameMeta,
+    load: impl Fn(&Record) -> u32,
+) -> Pick {
     let mut bury = None;
     let mut best: Option<(usize, u32)> = None;
     for (index, member) in members.iter().enumerate() {
@@ -73,7 +81,7 @@ pub(super) fn least_loaded(members: &[Member], meta: FrameMeta, queue_weight: u3
             bury = Some(member.link());
             continue;
         }
-        let load = member.eql.load(queue_weight);
+        let load = load(&member.eql);
         if best.is_none_or(|(_, least)| load < least) {
             best = Some((index, load));
         }

@@ -12,8 +12,8 @@ use crate::time::{Duration, Instant};
 use crate::units::BitRate;
 use std::collections::VecDeque;
 
-/// The longest run handed out at once, at the member's rate (but always one frame).
-const BURST_TIME: Duration = Duration::from_millis(1);
+/// The longest run committed and handed out at once, at the member's rate (but always one frame).
+const RUN_TIME: Duration = Duration::from_millis(1);
 
 /// What a bond is told about a link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -71,6 +71,7 @@ pub struct Member {
     backlog: u64,
     /// When the first frame in flight should be out.
     head_done: Instant,
+    run_bytes: u32,
     pub(super) eql: eql::Record,
     pub(super) stats: MemberStats,
 }
@@ -90,6 +91,7 @@ impl Member {
             reported: 0,
             backlog: 0,
             head_done: Instant::ZERO,
+            run_bytes: u32::try_from(config.rate.bits_in(RUN_TIME) / 8).unwrap_or(u32::MAX),
             eql: eql::Record::new(config.weight),
             stats: MemberStats::default(),
         }
@@ -145,6 +147,21 @@ impl Member {
     }
     /// When a frame of `len` bytes committed now would arrive at the far end.
     pub fn arrival(&self, now: Instant, len: u32) -> Instant {
+        self.arrival_behind(now, self.millibits(len))
+    }
+    /// When the last of the frames it holds should arrive; `now` if it holds none.
+    pub fn last_arrival(&self, now: Instant) -> Instant {
+        match self.backlog {
+            0 => now,
+            _ => self.arrival_behind(now, 0),
+        }
+    }
+    /// The most bytes that follow each other to it at once, unless one frame is longer.
+    pub const fn run_bytes(&self) -> u32 {
+        self.run_bytes
+    }
+
+    fn arrival_behind(&self, now: Instant, millibits: u64) -> Instant {
         let (start, behind) = match self.in_flight.front() {
             Some(head) => (
                 now.max(self.head_done),
@@ -152,7 +169,7 @@ impl Member {
             ),
             None => (now, self.backlog),
         };
-        start + self.time(behind + self.millibits(len)) + self.config.delay
+        start + self.time(behind + millibits) + self.config.delay
     }
 
     fn millibits(&self, len: u32) -> u64 {
@@ -236,9 +253,9 @@ impl Member {
         self.reported = 0;
     }
 
-    /// Hands out a run of equal frames of at most [`BURST_TIME`], or one frame.
+    /// Hands out a run of equal frames of at most [`RUN_TIME`], or one frame.
     pub(super) fn transmit(&mut self, now: Instant, burst: &mut Burst) {
-        let mut left = self.config.rate.bits_in(BURST_TIME) / 8;
+        let mut left = self.run_bytes;
         let Some(first) = self.waiting.peek_len() else {
             return;
         };
@@ -249,9 +266,9 @@ impl Member {
             burst.push(waiting.frame, len as usize);
             self.in_flight.push_back(len);
             self.in_flight_bytes += u64::from(len);
-            left = left.saturating_sub(u64::from(len));
+            left = left.saturating_sub(len);
             let more = self.waiting.peek_len();
-            if more.is_none_or(|next| next != first || u64::from(next) > left) {
+            if more.is_none_or(|next| next != first || next > left) {
                 break;
             }
         }

@@ -16,6 +16,7 @@ mod scheduler;
 #[cfg(test)]
 mod tests;
 
+pub use earliest::Earliest;
 pub use member::{Member, MemberConfig, MemberStats};
 pub use mode::Mode;
 pub use round_robin::RoundRobin;

@@ -4,7 +4,7 @@
 //! answer. `commit` then counts the frame. Everything else a decision asks for (a burial) is returned.
 
 use super::active_backup;
-use super::earliest;
+use super::earliest::Earliest;
 use super::eql;
 use super::eql_early;
 use super::member::Member;
@@ -73,7 +73,7 @@ pub enum Scheduler {
     /// [`Mode::EqlEarly`]
     EqlEarly,
     /// [`Mode::Earliest`]
-    Earliest,
+    Earliest(Earliest),
     /// [`Mode::BalanceRr`]
     RoundRobin(RoundRobin),
     /// [`Mode::ActiveBackup`]
@@ -86,7 +86,7 @@ impl Scheduler {
         match mode {
             Mode::Eql => Scheduler::Eql,
             Mode::EqlEarly => Scheduler::EqlEarly,
-            Mode::Earliest => Scheduler::Earliest,
+            Mode::Earliest => Scheduler::Earliest(Earliest::default()),
             Mode::BalanceRr => Scheduler::RoundRobin(RoundRobin::default()),
             Mode::ActiveBackup => Scheduler::ActiveBackup,
         }
@@ -97,7 +97,7 @@ impl Scheduler {
         match self {
             Scheduler::Eql => eql::pick(members, meta),
             Scheduler::EqlEarly => eql_early::pick(members, meta),
-            Scheduler::Earliest => earliest::pick(now, members, meta).into(),
+            Scheduler::Earliest(earliest) => earliest.pick(now, members, meta).into(),
             Scheduler::RoundRobin(rr) => rr.pick(members, meta).into(),
             Scheduler::ActiveBackup => active_backup::pick(members, meta).into(),
         }
@@ -108,7 +108,8 @@ impl Scheduler {
         match self {
             Scheduler::Eql | Scheduler::EqlEarly => members[member].eql.add(len),
             Scheduler::RoundRobin(rr) => rr.commit(),
-            Scheduler::Earliest | Scheduler::ActiveBackup => {}
+            Scheduler::Earliest(earliest) => earliest.commit(len),
+            Scheduler::ActiveBackup => {}
         }
     }
 }
