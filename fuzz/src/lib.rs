@@ -1,8 +1,10 @@
 //! The bodies of the fuzz targets, so that a stable compiler can replay their corpora in every test run.
 //! Each takes any bytes, must not panic on them, and asserts the laws that hold for whatever it accepts.
 
+mod plan;
 mod slip;
 mod tcp;
 
+pub use plan::plan;
 pub use slip::slip;
 pub use tcp::tcp;

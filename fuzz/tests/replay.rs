@@ -21,6 +21,11 @@ fn replay(name: &str, target: fn(&[u8])) {
 }
 
 #[test]
+fn plan() {
+    replay("plan", trunkline_fuzz::plan);
+}
+
+#[test]
 fn slip() {
     replay("slip", trunkline_fuzz::slip);
 }
@@ -35,5 +40,5 @@ fn every_corpus_has_a_test_here() {
     let corpora = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus")).unwrap();
     let mut names: Vec<_> = corpora.map(|entry| entry.unwrap().file_name()).collect();
     names.sort();
-    assert_eq!(names, ["slip", "tcp"]);
+    assert_eq!(names, ["plan", "slip", "tcp"]);
 }
