@@ -12,7 +12,7 @@ use trunkline_core::link::channel::{Channel, ChannelConfig, Clocking};
 use trunkline_core::link::wire::WireConfig;
 use trunkline_core::queue::Limit;
 use trunkline_core::rng::Rng;
-use trunkline_core::time::{Duration, Instant};
+use trunkline_core::time::Instant;
 use trunkline_core::trace::Direction;
 use trunkline_plan::model::{self, Plan};
 

@@ -189,8 +189,9 @@ fn members<'a>(plan: &'a Plan, flow: &model::Flow) -> impl Iterator<Item = (f64,
 /// The sum over the members of rate times payload over bits on the wire, for the full segments this
 /// connection sends with the headers it sends.
 fn ceiling(plan: &Plan, flow: &model::Flow, connection: &Connection) -> Option<f64> {
-    let payload = u64::from(connection.segment_payload());
-    let len = payload + u64::from(connection.header_bytes());
+    let snapshot = connection.snapshot();
+    let payload = u64::from(snapshot.mss);
+    let len = payload + u64::from(snapshot.header_len);
     (payload > 0).then(|| {
         members(plan, flow)
             .map(|(rate, link)| {

@@ -2,6 +2,7 @@
 
 use crate::diagnostic::{Diagnostic, Diagnostics, Problem, Problems};
 use crate::document::Document;
+use crate::knee::{self, Knee};
 use crate::model::Plan;
 use crate::overlay::{self, Address};
 use crate::reader::{self, Section, Taken, Unfit};
@@ -88,6 +89,8 @@ pub struct Figure {
     pub trunkline: Option<String>,
     /// The metric of the column `ceiling`, measured there too.
     pub ceiling: Option<String>,
+    /// The figure is where the metric's curve over the rows bends, not the metric itself.
+    pub knee: Option<Knee>,
 }
 
 impl Experiment {
@@ -448,6 +451,7 @@ impl Experiment {
         let scale = s.or(problems, "scale", 1.0, reader::number);
         let trunkline = s.opt(problems, "trunkline", reader::text);
         let ceiling = s.opt(problems, "ceiling", reader::text);
+        let knee = s.section(problems, "knee").and_then(|s| knee::knee(s, bindings, problems));
         s.node("where");
         s.finish(problems);
         let note = special.or(note);
@@ -464,6 +468,7 @@ impl Experiment {
             scale,
             trunkline,
             ceiling,
+            knee,
         })
     }
 }

@@ -19,6 +19,7 @@
 mod diagnostic;
 mod document;
 mod experiment;
+mod knee;
 pub mod model;
 mod overlay;
 pub mod quantity;
@@ -32,5 +33,6 @@ mod tree;
 pub use diagnostic::{Diagnostic, Diagnostics, nearest};
 pub use document::{Document, Loader};
 pub use experiment::{Experiment, Figure, Parameter, Published, Scalar};
+pub use knee::Knee;
 pub use rows::Row;
 pub use source::Source;

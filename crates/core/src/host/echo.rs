@@ -6,7 +6,7 @@ use crate::Context;
 use crate::frame::Frame;
 use crate::time::Instant;
 use crate::wire::icmp;
-use crate::wire::ipv4::{self, Ecn, HEADER_LEN, Protocol};
+use crate::wire::ipv4::{self, HEADER_LEN, Protocol};
 use std::net::Ipv4Addr;
 
 /// One echo request or reply.
@@ -53,18 +53,9 @@ impl Host {
     /// The data of an echo is zeros here, so that only its length is carried.
     fn emit_echo(&mut self, cx: &mut Context, id: InterfaceId, kind: icmp::Kind, echo: Echo) {
         let icmp = icmp::Repr { kind, ident: echo.ident, seq: echo.seq };
-        let ip = ipv4::Repr {
-            src: self.interfaces[id.0].address,
-            dst: echo.peer,
-            protocol: Protocol::ICMP,
-            dscp: 0,
-            ecn: Ecn::NotEct,
-            ident: self.next_ident,
-            dont_fragment: false,
-            ttl: 64,
-            payload_len: icmp::HEADER_LEN as u16 + echo.payload_len,
-        };
-        self.next_ident = self.next_ident.wrapping_add(1);
+        let len = icmp::HEADER_LEN as u16 + echo.payload_len;
+        let src = self.interfaces[id.0].address;
+        let ip = self.ip_repr(src, echo.peer, Protocol::ICMP, len);
         let mut header = [0; HEADER_LEN + icmp::HEADER_LEN];
         ip.emit(&mut header[..HEADER_LEN]);
         icmp.emit(&mut header[HEADER_LEN..], &[]);

@@ -5,10 +5,13 @@ use crate::Context;
 use crate::frame::Frame;
 use crate::tcp::{self, Segment, Tuple};
 use crate::time::Instant;
-use crate::wire::ipv4::{self, Protocol};
+use crate::wire::ipv4::{self, Ecn, Protocol};
 use crate::wire::{self, Integrity, tcp as wire_tcp};
 use crate::work::DropReason;
-use std::net::SocketAddrV4;
+use std::net::{Ipv4Addr, SocketAddrV4};
+
+/// Hops a packet may make (the value RFC 1700 recommends).
+const TTL: u8 = 64;
 
 impl Host {
     pub(super) fn input(&mut self, now: Instant, cx: &mut Context, id: InterfaceId, frame: Frame) {
@@ -78,9 +81,28 @@ impl Host {
 
     /// Answers a segment for no connection with a reset (RFC 9293, 3.10.7.1).
     fn refuse(&mut self, cx: &mut Context, id: InterfaceId, tuple: Tuple, segment: &Segment) {
-        if let Some(frame) = tcp::reset_for(cx, tuple, segment) {
-            self.interfaces[id.0].outbox.push_back(frame);
-        }
+        let Some(reset) = tcp::reset_for(segment, tuple) else { return };
+        let (src, dst) = (*tuple.local.ip(), *tuple.remote.ip());
+        let mut packet = [0; ipv4::HEADER_LEN + wire_tcp::HEADER_LEN_MIN];
+        let ip = self.ip_repr(src, dst, Protocol::TCP, wire_tcp::HEADER_LEN_MIN as u16);
+        ip.emit(&mut packet);
+        reset.emit(&mut packet[ipv4::HEADER_LEN..], &[], 0, src, dst);
+        let frame = cx.frames.insert(&packet, 0);
+        self.interfaces[id.0].outbox.push_back(frame);
+    }
+
+    /// The header of a packet that no connection sends.
+    pub(super) fn ip_repr(
+        &mut self,
+        src: Ipv4Addr,
+        dst: Ipv4Addr,
+        protocol: Protocol,
+        payload_len: u16,
+    ) -> ipv4::Repr {
+        let ident = self.next_ident;
+        self.next_ident = ident.wrapping_add(1);
+        let (dscp, ecn, ttl) = (0, Ecn::NotEct, TTL);
+        ipv4::Repr { src, dst, protocol, dscp, ecn, ident, dont_fragment: false, ttl, payload_len }
     }
 }
 

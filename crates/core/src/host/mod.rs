@@ -274,13 +274,14 @@ impl Host {
         self.deadlines.set(id.0 as u32, deadline.map(|(at, _)| at));
     }
 
-    /// Frames this host holds that no link has taken.
+    /// Frames this host holds: those no link has taken, and segments that arrived before their turn.
     pub fn held_frames(&self) -> usize {
         let held = |i: &Interface| {
             let waiting: usize = i.bond.members().iter().map(Member::waiting_frames).sum();
             i.outbox.len() + i.bond.ingress_frames() + waiting
         };
-        self.interfaces.iter().map(held).sum()
+        let early = self.connections.values().map(|slot| slot.connection.held_frames());
+        self.interfaces.iter().map(held).sum::<usize>() + early.sum::<usize>()
     }
 
     /// Asserts what must always hold, in every layer below too.

@@ -110,8 +110,9 @@ impl Host {
     }
 
     /// Forgets a connection that has reached its end.
-    pub fn forget(&mut self, id: ConnectionId) {
-        if let Some(slot) = self.connections.remove(&id) {
+    pub fn forget(&mut self, cx: &mut Context, id: ConnectionId) {
+        if let Some(mut slot) = self.connections.remove(&id) {
+            slot.connection.release(cx);
             let tuple = slot.connection.tuple();
             self.demux.remove(&(tuple.local.port(), tuple.remote));
             self.deadlines.set(super::DEADLINE_CONNECTIONS + id.0, None);

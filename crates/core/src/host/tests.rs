@@ -98,7 +98,7 @@ fn a_connection_carries_bytes_both_ways_and_ends() {
     pair.hosts[1].close(pair.now, &mut pair.cx, server);
     pair.settle();
     assert!(pair.events(1).contains(&Event::Tcp(server, tcp::Event::Closed)));
-    pair.hosts[1].forget(server);
+    pair.hosts[1].forget(&mut pair.cx, server);
     assert!(pair.hosts[1].connection(server).is_none());
     assert_eq!(pair.cx.frames.live(), 0);
 }

@@ -53,6 +53,9 @@ use send_buffer::SendBuffer;
 use std::net::SocketAddrV4;
 use timer::Timers;
 
+/// IPv4 and TCP headers without options.
+const HEADER_LEN: u32 = 40;
+
 /// The two ends of a connection, seen from this side.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
 pub struct Tuple {
@@ -236,6 +239,8 @@ pub struct Snapshot {
     pub flight: u32,
     /// Payload of a full segment.
     pub mss: u32,
+    /// IP and TCP headers of a data segment in bytes, options included.
+    pub header_len: u32,
     /// Smoothed round-trip time, none before the first sample.
     pub srtt: Option<Duration>,
     /// Its mean deviation.
@@ -358,6 +363,7 @@ impl Connection {
             rcv_wnd: self.rcv_wnd(),
             flight: self.board.flight(),
             mss: self.agreed.mss,
+            header_len: HEADER_LEN + u32::from(self.agreed.timestamps) * options::TIMESTAMPS_LEN,
             srtt: self.rtt.srtt(),
             rttvar: self.rtt.rttvar(),
             rto: self.rtt.rto(),
@@ -373,6 +379,11 @@ impl Connection {
     /// CLOSED nothing is held once the last poll came back empty.
     pub fn release(&mut self, cx: &mut Context) {
         self.reassembly.clear(&mut cx.frames);
+    }
+
+    /// Frames held: those that arrived before their turn.
+    pub fn held_frames(&self) -> usize {
+        self.reassembly.frames()
     }
 
     /// Whether data may still be written.

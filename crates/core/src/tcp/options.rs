@@ -12,7 +12,7 @@ pub const WINDOW_SHIFT_MAX: u8 = 14;
 pub const MSS_DEFAULT: u32 = 536;
 
 /// Bytes the timestamps take in every segment, padding included.
-const TIMESTAMPS_LEN: u32 = 12;
+pub(super) const TIMESTAMPS_LEN: u32 = 12;
 
 /// TS.Recent is void after an idle time of 24 days (RFC 7323, 5.5).
 const TS_RECENT_LIFE: Duration = Duration::from_secs(24 * 24 * 3600);

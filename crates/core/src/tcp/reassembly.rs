@@ -40,6 +40,11 @@ impl Reassembly {
         self.pieces.is_empty()
     }
 
+    /// Frames held.
+    pub fn frames(&self) -> usize {
+        self.pieces.len()
+    }
+
     /// Takes a piece, or gives its frame back when nothing of it is new. A piece that bridges others
     /// keeps only its first new stretch; the peer sends the rest again.
     pub fn insert(&mut self, frames: &mut Frames, mut piece: Piece) {
