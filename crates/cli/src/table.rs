@@ -7,7 +7,7 @@ use trunkline_lab::result::{Figure, ResultDocument, Summary, Verdict, VerifyDocu
 
 fn plain(header: &[&str]) -> Table {
     let mut table = Table::new();
-    table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
+    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
     table.set_header(header.iter().map(|h| Cell::new(h).add_attribute(Attribute::Bold)));
     table
 }
