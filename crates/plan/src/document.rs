@@ -12,6 +12,8 @@ pub type Loader<'l> = &'l dyn Fn(&str) -> Result<String, String>;
 
 /// Includes within includes at most.
 const INCLUDE_DEPTH_MAX: usize = 8;
+/// Files of one plan at most.
+const FILES_MAX: usize = 64;
 
 /// A parsed plan file, not yet checked.
 #[derive(Clone, Debug)]
@@ -160,8 +162,14 @@ impl Loading<'_> {
                 continue;
             };
             let joined = join(self.sources.name(source), path);
-            if self.stack.contains(&joined) || self.stack.len() > INCLUDE_DEPTH_MAX {
-                let problem = Problem::new(node.place, "include", "the file includes itself");
+            let endless = self.stack.contains(&joined) || self.stack.len() > INCLUDE_DEPTH_MAX;
+            if endless || self.sources.len() > FILES_MAX {
+                let message = if endless {
+                    "the file includes itself"
+                } else {
+                    "too many files"
+                };
+                let problem = Problem::new(node.place, "include", message);
                 self.problems
                     .push(problem.found(path).accepted(["another file"]));
                 continue;

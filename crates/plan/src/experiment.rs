@@ -7,8 +7,10 @@ use crate::overlay::{self, Address};
 use crate::reader::{self, Section, Taken, Unfit};
 use crate::rows::{self, Row};
 use crate::schema;
+use crate::source::Place;
 use crate::template::{self, Bindings};
 use crate::tree::{Node, Table, Value};
+use std::collections::BTreeMap;
 
 /// A plan with everything needed to build it for any row and variant.
 #[derive(Clone, Debug)]
@@ -66,7 +68,7 @@ struct Variant {
 /// `[[lab.figure]]` for one row: what is compared with what.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Figure {
-    /// Its name, unique over the rows of a plan that is in order.
+    /// Its name, unique over all rows.
     pub id: String,
     /// The metric.
     pub what: String,
@@ -88,6 +90,7 @@ pub struct Figure {
     pub trunkline: Option<String>,
     /// The metric of the column `ceiling`, measured there too.
     pub ceiling: Option<String>,
+    place: Place,
 }
 
 impl Experiment {
@@ -197,12 +200,22 @@ impl Experiment {
                 .map(|v| Some(v.name.as_str()))
                 .collect(),
         };
+        let mut ids: BTreeMap<String, (usize, Place)> = BTreeMap::new();
         let mut seen: Vec<(Diagnostic, usize)> = Vec::new();
         for row in 0..self.rows.len() {
             for variant in &variants {
                 let mut problems = Problems::default();
-                self.build(row, *variant, &mut problems);
-                self.figures_of(row, &mut problems);
+                let plan = self.build(row, *variant, &mut problems);
+                let figures = self.figures_of(row, &mut problems);
+                for figure in &figures {
+                    if let Some(plan) = &plan {
+                        check_metrics(figure, plan, &mut problems);
+                    }
+                    let own = (row, figure.place);
+                    if *ids.entry(figure.id.clone()).or_insert(own) != own {
+                        problems.push(same_id(figure));
+                    }
+                }
                 let context = self.context(row, *variant);
                 for error in problems
                     .finish(&self.document.sources, Some(&context))
@@ -277,12 +290,10 @@ impl Experiment {
         strip(&mut tree);
         self.choose_expectations(&mut tree, variant, &bindings, problems);
         let filled = template::fill(&tree, &bindings, problems);
-        if !problems.is_empty() {
-            // Schema errors are told along with those of the template, but never a plan.
-            schema::plan(&filled, place, problems);
-            return None;
-        }
-        schema::plan(&filled, place, problems)
+        let faults = problems.places();
+        let plan = schema::plan(&filled, place, problems);
+        problems.drop_after(&faults);
+        plan
     }
 
     /// Lays the sweep's first values, the variant and what `--set` said over the plan, in this order.
@@ -449,6 +460,7 @@ impl Experiment {
         let trunkline = s.opt(problems, "trunkline", reader::text);
         let ceiling = s.opt(problems, "ceiling", reader::text);
         s.node("where");
+        let place = s.place;
         s.finish(problems);
         let note = special.or(note);
         let (id, what, unit) = (id?, what?, unit?);
@@ -464,8 +476,39 @@ impl Experiment {
             scale,
             trunkline,
             ceiling,
+            place,
         })
     }
+}
+
+/// The metrics of a figure name what the plan has.
+fn check_metrics(figure: &Figure, plan: &Plan, problems: &mut Problems) {
+    let links = plan.links.iter().map(|l| l.name.as_str());
+    let bonds = plan.bonds.iter().map(|b| b.name.as_str());
+    let flows = plan.lab.flows.iter().map(|f| f.name.as_str());
+    let chips = plan.lab.chips.iter().map(|c| c.name.as_str());
+    let names: Vec<&str> = flows.chain(links).chain(bonds).chain(chips).collect();
+    let metrics = [
+        Some(&figure.what),
+        figure.trunkline.as_ref(),
+        figure.ceiling.as_ref(),
+    ];
+    for metric in metrics.into_iter().flatten() {
+        let name = metric.split('.').next().unwrap_or_default();
+        if !names.contains(&name) || name.len() + 1 >= metric.len() {
+            let message = format!("`{metric}` is no NAME.METRIC of this plan");
+            let problem = Problem::new(figure.place, "lab.figure", message);
+            problems.push(problem.names(name, &names));
+        }
+    }
+}
+
+fn same_id(figure: &Figure) -> Problem {
+    let message = format!("two rows give a figure the id `{}`", figure.id);
+    let problem = Problem::new(figure.place, "lab.figure.id", message);
+    problem
+        .found(&figure.id)
+        .accepted(["an id with the values that tell rows apart"])
 }
 
 /// Whether a filter fits what a row binds; no filter fits every row.

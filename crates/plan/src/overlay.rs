@@ -48,13 +48,16 @@ pub(crate) struct Address {
     pub place: Place,
 }
 
+/// Names in a dotted key at most.
+const SEGMENTS_MAX: usize = 16;
+
 /// Tables whose entries are named by the user: a key that is not there is a mistake, not a new one.
 const NAMED_TABLES: [&str; 3] = ["bond", "lab.parameters", "lab.variant"];
 
 /// Sets what `address` names to `value`.
 pub(crate) fn set(root: &mut Table, address: &Address, value: &Node) -> Result<(), Problem> {
     let segments: Vec<&str> = address.text.split('.').map(str::trim).collect();
-    if segments.iter().any(|s| s.is_empty()) {
+    if segments.iter().any(|s| s.is_empty()) || segments.len() > SEGMENTS_MAX {
         let problem = Problem::new(address.place, &address.text, "is not a dotted key");
         return Err(problem
             .found(&address.text)
