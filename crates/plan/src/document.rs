@@ -89,7 +89,7 @@ impl Document {
         let mut problems = Problems::default();
         match overlay::set(&mut self.root, &address, &node) {
             Ok(()) => self.sets.push((address, node)),
-            Err(problem) => problems.push(problem),
+            Err(problem) => problems.push(*problem),
         }
         problems.result((), &self.sources)
     }

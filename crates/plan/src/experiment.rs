@@ -2,9 +2,10 @@
 
 use crate::diagnostic::{Diagnostic, Diagnostics, Problem, Problems};
 use crate::document::Document;
+use crate::figure::{self, Figure};
 use crate::model::Plan;
 use crate::overlay::{self, Address};
-use crate::reader::{self, Section, Taken, Unfit};
+use crate::reader::{self, Section, Taken};
 use crate::rows::{self, Row};
 use crate::schema;
 use crate::source::Place;
@@ -63,34 +64,6 @@ pub enum Scalar {
 struct Variant {
     name: String,
     changes: Vec<(Address, Node)>,
-}
-
-/// `[[lab.figure]]` for one row: what is compared with what.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Figure {
-    /// Its name, unique over all rows.
-    pub id: String,
-    /// The metric.
-    pub what: String,
-    /// The unit after scaling.
-    pub unit: String,
-    /// The variant that `reproduced` is measured in; none is the plan as it stands.
-    pub variant: Option<String>,
-    /// What the source printed.
-    pub published: Option<f64>,
-    /// The band, as a share of `published`.
-    pub within: Option<f64>,
-    /// Whether parameters were fitted without this row.
-    pub held_out: bool,
-    /// Why a deviation is accepted.
-    pub note: Option<String>,
-    /// What the metric is multiplied by.
-    pub scale: f64,
-    /// The metric of the column `trunkline`, measured in the variant of that name.
-    pub trunkline: Option<String>,
-    /// The metric of the column `ceiling`, measured there too.
-    pub ceiling: Option<String>,
-    place: Place,
 }
 
 impl Experiment {
@@ -209,11 +182,11 @@ impl Experiment {
                 let figures = self.figures_of(row, &mut problems);
                 for figure in &figures {
                     if let Some(plan) = &plan {
-                        check_metrics(figure, plan, &mut problems);
+                        figure::check_metrics(figure, plan, &mut problems);
                     }
                     let own = (row, figure.place);
                     if *ids.entry(figure.id.clone()).or_insert(own) != own {
-                        problems.push(same_id(figure));
+                        problems.push(figure::same_id(figure));
                     }
                 }
                 let context = self.context(row, *variant);
@@ -296,6 +269,15 @@ impl Experiment {
         plan
     }
 
+    fn figures_of(&self, row: usize, problems: &mut Problems) -> Vec<Figure> {
+        let Some(row) = self.rows.get(row) else {
+            return Vec::new();
+        };
+        let root = &self.document.root;
+        let variants: Vec<&str> = self.variants().collect();
+        figure::figures(root, &variants, &self.bindings(root, row), problems)
+    }
+
     /// Lays the sweep's first values, the variant and what `--set` said over the plan, in this order.
     fn overlay(&self, tree: &mut Table, variant: Option<&str>, problems: &mut Problems) {
         let dotted = self
@@ -328,7 +310,7 @@ impl Experiment {
         };
         for (address, node) in dotted.iter().chain(changes).chain(&self.document.sets) {
             if let Err(problem) = overlay::set(tree, address, node) {
-                problems.push(problem);
+                problems.push(*problem);
             }
         }
     }
@@ -373,7 +355,8 @@ impl Experiment {
                 Some(node) => self.names_variant(node, variant, problems),
                 None => true,
             };
-            in_variant && fits_row(table.node("where"), "lab.expect.where", bindings, problems)
+            in_variant
+                && rows::fits_row(table.node("where"), "lab.expect.where", bindings, problems)
         });
     }
 
@@ -389,138 +372,6 @@ impl Experiment {
         }
         variant == Some(written)
     }
-
-    fn figures_of(&self, row: usize, problems: &mut Problems) -> Vec<Figure> {
-        let root = &self.document.root;
-        let Some(values) = self.rows.get(row) else {
-            return Vec::new();
-        };
-        let nodes = root.table("lab").and_then(|t| t.node("figure"));
-        let Some(nodes) = nodes.and_then(Node::as_array) else {
-            return Vec::new();
-        };
-        let bindings = self.bindings(root, values);
-        let mut figures = Vec::new();
-        for (i, node) in nodes.iter().enumerate() {
-            let path = format!("lab.figure.{i}");
-            let Some(table) = node.as_table() else {
-                problems.push(reader::wrong_type(node, &path, "[[lab.figure]]"));
-                continue;
-            };
-            if !fits_row(table.node("where"), &path, &bindings, problems) {
-                continue;
-            }
-            let Some(filled) = template::fill_value(node, &bindings, &path, problems) else {
-                continue;
-            };
-            if let Some(table) = filled.as_table() {
-                let section = Section::new(table, node.place, path);
-                figures.extend(self.figure(section, &bindings, problems));
-            }
-        }
-        figures
-    }
-
-    fn figure(
-        &self,
-        mut s: Section<'_>,
-        bindings: &Bindings,
-        problems: &mut Problems,
-    ) -> Option<Figure> {
-        let variants: Vec<(&str, usize)> =
-            self.variants().enumerate().map(|(i, v)| (v, i)).collect();
-        let id = s.req(problems, "id", "\"goodput mtu={mtu}\"", reader::text);
-        let what = s.req(problems, "what", "\"FLOW.METRIC\"", reader::text);
-        let unit = s.req(problems, "unit", "\"bit/s\"", reader::text);
-        let chosen = s.opt(problems, "variant", reader::choice(&variants, &[]));
-        let reproduced = self.variants.iter().position(|v| v.name == "reproduced");
-        let variant = chosen.or(reproduced).map(|i| self.variants[i].name.clone());
-        let published = s.opt(problems, "published", reader::number);
-        let within = s.opt(problems, "within", share);
-        let key = s.key("held_out");
-        let held_out = match s.node("held_out") {
-            Some(Node {
-                value: Value::Bool(held_out),
-                ..
-            }) => *held_out,
-            Some(filter) => fits_row(Some(filter), &key, bindings, problems),
-            None => false,
-        };
-        let note = s.opt(problems, "note", reader::text);
-        let notes = s.sections(problems, "notes");
-        let mut special = None;
-        for mut s in notes {
-            let path = s.key("where");
-            let fitting = fits_row(s.node("where"), &path, bindings, problems);
-            let text = s.req(problems, "text", "\"…\"", reader::text);
-            s.finish(problems);
-            special = special.or(text.filter(|_| fitting));
-        }
-        let scale = s.or(problems, "scale", 1.0, reader::number);
-        let trunkline = s.opt(problems, "trunkline", reader::text);
-        let ceiling = s.opt(problems, "ceiling", reader::text);
-        s.node("where");
-        let place = s.place;
-        s.finish(problems);
-        let note = special.or(note);
-        let (id, what, unit) = (id?, what?, unit?);
-        Some(Figure {
-            id,
-            what,
-            unit,
-            variant,
-            published,
-            within,
-            held_out,
-            note,
-            scale,
-            trunkline,
-            ceiling,
-            place,
-        })
-    }
-}
-
-/// The metrics of a figure name what the plan has.
-fn check_metrics(figure: &Figure, plan: &Plan, problems: &mut Problems) {
-    let links = plan.links.iter().map(|l| l.name.as_str());
-    let bonds = plan.bonds.iter().map(|b| b.name.as_str());
-    let flows = plan.lab.flows.iter().map(|f| f.name.as_str());
-    let chips = plan.lab.chips.iter().map(|c| c.name.as_str());
-    let names: Vec<&str> = flows.chain(links).chain(bonds).chain(chips).collect();
-    let metrics = [
-        Some(&figure.what),
-        figure.trunkline.as_ref(),
-        figure.ceiling.as_ref(),
-    ];
-    for metric in metrics.into_iter().flatten() {
-        let name = metric.split('.').next().unwrap_or_default();
-        if !names.contains(&name) || name.len() + 1 >= metric.len() {
-            let message = format!("`{metric}` is no NAME.METRIC of this plan");
-            let problem = Problem::new(figure.place, "lab.figure", message);
-            problems.push(problem.names(name, &names));
-        }
-    }
-}
-
-fn same_id(figure: &Figure) -> Problem {
-    let message = format!("two rows give a figure the id `{}`", figure.id);
-    let problem = Problem::new(figure.place, "lab.figure.id", message);
-    problem
-        .found(&figure.id)
-        .accepted(["an id with the values that tell rows apart"])
-}
-
-/// Whether a filter fits what a row binds; no filter fits every row.
-fn fits_row(
-    filter: Option<&Node>,
-    path: &str,
-    bindings: &Bindings,
-    problems: &mut Problems,
-) -> bool {
-    let Some(filter) = filter else { return true };
-    rows::check_filter_keys(filter, path, &bindings.names(), problems);
-    rows::fits(filter, |key| bindings.value(key))
 }
 
 /// Takes away what is no part of a single plan.
@@ -584,14 +435,6 @@ fn scalar(node: &Node) -> Taken<Scalar> {
     match node.as_text() {
         Some(text) => Ok(Scalar::Text(text.to_owned())),
         None => reader::number(node).map(Scalar::Number),
-    }
-}
-
-/// A share above zero.
-fn share(node: &Node) -> Taken<f64> {
-    match reader::number(node)? {
-        n if n > 0.0 => Ok(n),
-        _ => Err(Unfit::new("is not above zero", "a share such as 0.05")),
     }
 }
 

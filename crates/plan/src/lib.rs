@@ -19,6 +19,7 @@
 mod diagnostic;
 mod document;
 mod experiment;
+mod figure;
 pub mod model;
 mod overlay;
 pub mod quantity;
@@ -31,6 +32,7 @@ mod tree;
 
 pub use diagnostic::{Diagnostic, Diagnostics, nearest};
 pub use document::{Document, Loader};
-pub use experiment::{Experiment, Figure, Parameter, Published, Scalar};
+pub use experiment::{Experiment, Parameter, Published, Scalar};
+pub use figure::Figure;
 pub use rows::Row;
 pub use source::Source;

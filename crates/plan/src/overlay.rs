@@ -55,13 +55,14 @@ const SEGMENTS_MAX: usize = 16;
 const NAMED_TABLES: [&str; 3] = ["bond", "lab.parameters", "lab.variant"];
 
 /// Sets what `address` names to `value`.
-pub(crate) fn set(root: &mut Table, address: &Address, value: &Node) -> Result<(), Problem> {
+pub(crate) fn set(root: &mut Table, address: &Address, value: &Node) -> Result<(), Box<Problem>> {
     let segments: Vec<&str> = address.text.split('.').map(str::trim).collect();
     if segments.iter().any(|s| s.is_empty()) || segments.len() > SEGMENTS_MAX {
         let problem = Problem::new(address.place, &address.text, "is not a dotted key");
-        return Err(problem
-            .found(&address.text)
-            .accepted(["a key such as link.modem0.rate"]));
+        let problem = problem.found(&address.text);
+        return Err(Box::new(
+            problem.accepted(["a key such as link.modem0.rate"]),
+        ));
     }
     set_in_table(root, address, &segments, 0, value)
 }
@@ -72,7 +73,7 @@ fn set_in_table(
     segments: &[&str],
     depth: usize,
     value: &Node,
-) -> Result<(), Problem> {
+) -> Result<(), Box<Problem>> {
     let key = segments[depth];
     let walked = segments[..depth].join(".");
     if NAMED_TABLES.contains(&walked.as_str()) && table.node(key).is_none() && key != "*" {
@@ -119,25 +120,27 @@ fn set_in_node(
     segments: &[&str],
     depth: usize,
     value: &Node,
-) -> Result<(), Problem> {
+) -> Result<(), Box<Problem>> {
     let walked = segments[..depth].join(".");
     match &mut node.value {
         Value::Table(table) => set_in_table(table, address, segments, depth, value),
         Value::Array(nodes) => set_in_array(nodes, address, segments, depth, value),
         _ => {
             let message = format!("`{walked}` is {}, not a table", node.type_name());
-            Err(Problem::new(address.place, &address.text, message).found(&address.text))
+            Err(Box::new(
+                Problem::new(address.place, &address.text, message).found(&address.text),
+            ))
         }
     }
 }
 
 fn set_in_array(
-    nodes: &mut Vec<Node>,
+    nodes: &mut [Node],
     address: &Address,
     segments: &[&str],
     depth: usize,
     value: &Node,
-) -> Result<(), Problem> {
+) -> Result<(), Box<Problem>> {
     let wanted = segments[depth];
     let walked = segments[..depth].join(".");
     let names: Vec<String> = nodes
@@ -164,9 +167,9 @@ fn set_in_array(
     Ok(())
 }
 
-fn no_such(address: &Address, key: &str, walked: &str, names: &[String]) -> Problem {
+fn no_such(address: &Address, key: &str, walked: &str, names: &[String]) -> Box<Problem> {
     let message = format!("there is no `{key}` in `{walked}`");
-    Problem::new(address.place, &address.text, message).names(key, names)
+    Box::new(Problem::new(address.place, &address.text, message).names(key, names))
 }
 
 fn keys(table: &Table) -> Vec<String> {

@@ -323,3 +323,15 @@ pub(crate) fn fits<'n>(filter: &Node, value_of: impl Fn(&str) -> Option<&'n Node
         }
     })
 }
+
+/// Whether a filter fits what a row binds; no filter fits every row.
+pub(crate) fn fits_row(
+    filter: Option<&Node>,
+    path: &str,
+    bindings: &Bindings,
+    problems: &mut Problems,
+) -> bool {
+    let Some(filter) = filter else { return true };
+    check_filter_keys(filter, path, &bindings.names(), problems);
+    fits(filter, |key| bindings.value(key))
+}

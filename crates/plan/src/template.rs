@@ -189,9 +189,9 @@ fn fill_text(text: &str, bindings: &Bindings) -> Result<Option<Value>, Fault> {
         if brace.starts_with("{{") || brace.starts_with("}}") {
             filled.push_str(&brace[..1]);
             rest = &brace[2..];
-        } else if brace.starts_with('}') {
+        } else if let Some(behind) = brace.strip_prefix('}') {
             filled.push('}');
-            rest = &brace[1..];
+            rest = behind;
         } else {
             let end = brace.find('}').ok_or(Fault::Open)?;
             filled.push_str(&look_up(&brace[1..end], bindings)?.value.to_string());
