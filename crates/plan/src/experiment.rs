@@ -101,7 +101,7 @@ impl Experiment {
             reader::check_name(&name, &s, &mut problems);
             Variant {
                 name,
-                changes: overlay::leaves(s.table()),
+                changes: overlay::leaves(s.table(), &document.sources),
             }
         });
         let variants = variants.collect();

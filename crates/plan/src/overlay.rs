@@ -4,7 +4,7 @@
 //! `bond.eql0.mode`, `lab.flow.ftp.tcp.profile`, `link.*.rate`.
 
 use crate::diagnostic::Problem;
-use crate::source::Place;
+use crate::source::{Place, Sources};
 use crate::tree::{Node, Table, Value};
 
 /// Lays `over` on `base`: tables merge by key, arrays of named tables by name, the rest is replaced.
@@ -199,37 +199,30 @@ pub(crate) fn matches_glob(pattern: &str, name: &str) -> bool {
     rest.ends_with(last)
 }
 
-/// The leaves of a variant's table as addresses and values: `"a.b" = x` and `a.b = x` are the same,
-/// and a table under a quoted dotted key replaces what is there.
-pub(crate) fn leaves(table: &Table) -> Vec<(Address, Node)> {
+/// The leaves of a variant's table as addresses and values: `"a.b" = x`, `a.b = x` and `[a] b = x`
+/// are the same. A table in braces is a value: it replaces what is there.
+pub(crate) fn leaves(table: &Table, sources: &Sources) -> Vec<(Address, Node)> {
     let mut list = Vec::new();
-    for entry in &table.entries {
-        collect_leaves(&entry.key, entry.place, &entry.node, &mut list);
-    }
+    collect_leaves("", table, sources, &mut list);
     list
 }
 
-fn collect_leaves(path: &str, place: Place, node: &Node, list: &mut Vec<(Address, Node)>) {
-    match &node.value {
-        Value::Table(table) if !path.contains('.') || is_nested(table) => {
-            for entry in &table.entries {
-                let path = format!("{path}.{}", entry.key);
-                collect_leaves(&path, entry.place, &entry.node, list);
+fn collect_leaves(path: &str, table: &Table, sources: &Sources, list: &mut Vec<(Address, Node)>) {
+    for entry in &table.entries {
+        let dot = if path.is_empty() { "" } else { "." };
+        let text = format!("{path}{dot}{}", entry.key);
+        let place = entry.node.place;
+        let written = sources.text(place.source).get(place.span());
+        match &entry.node.value {
+            Value::Table(inner) if !written.is_some_and(|t| t.starts_with('{')) => {
+                collect_leaves(&text, inner, sources, list);
+            }
+            _ => {
+                let place = entry.place;
+                list.push((Address { text, place }, entry.node.clone()));
             }
         }
-        _ => list.push((
-            Address {
-                text: path.to_owned(),
-                place,
-            },
-            node.clone(),
-        )),
     }
-}
-
-/// Whether a table only leads to another one, as dotted keys do.
-fn is_nested(table: &Table) -> bool {
-    !table.entries.is_empty() && table.entries.iter().all(|e| e.node.as_table().is_some())
 }
 
 #[cfg(test)]

@@ -106,7 +106,7 @@ fn from_file(
         let problem = Problem::new(
             node.place,
             "lab.rows.from",
-            "is not a file the plan names itself",
+            "`from` is not a file the plan itself names",
         );
         problems.push(
             problem

@@ -165,6 +165,35 @@ fn a_variant_changes_keys_and_parameters() {
 }
 
 #[test]
+fn a_variant_may_be_written_with_dots_quotes_or_headers() {
+    let changed = |variant: &str| {
+        let text = format!("{PLAN}\n[lab.variant.other]\n{variant}\n");
+        let document = Document::parse("p.toml", text, &load).expect("it parses");
+        let plan = document
+            .experiment()
+            .and_then(|e| e.plan(0, Some("other")))
+            .expect("a plan");
+        let tcp = &plan.lab.flows[0].tcp;
+        (plan.bonds[0].mode[0], plan.bonds[0].mtu, tcp.profile)
+    };
+    let expected = (Mode::Earliest, 1000, Profile::Linux11);
+    assert_eq!(
+        changed("\"bond.eql.mode\" = \"earliest\"\n\"bond.eql.mtu\" = 1000"),
+        expected
+    );
+    assert_eq!(
+        changed("bond.eql.mode = \"earliest\"\nbond.eql.mtu = 1000"),
+        expected
+    );
+    assert_eq!(
+        changed("[lab.variant.other.bond.eql]\nmode = \"earliest\"\nmtu = 1000"),
+        expected
+    );
+    let replaced = changed("lab.flow.ftp.tcp = { nagle = false }");
+    assert_eq!(replaced, (Mode::Eql, 400, Profile::Modern));
+}
+
+#[test]
 fn expectations_hold_for_their_rows_and_variants() {
     let experiment = experiment();
     assert_eq!(
