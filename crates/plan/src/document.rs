@@ -99,15 +99,16 @@ impl Document {
     /// # Errors
     /// What is wrong with these; the plans themselves are checked when they are built.
     pub fn experiment(&self) -> Result<Experiment, Diagnostics> {
-        Experiment::new(self)
+        let (experiment, problems) = Experiment::read(self);
+        problems.result(experiment, &self.sources)
     }
 
     /// Everything that is wrong in any row and variant; empty when nothing is.
     pub fn check(&self) -> Diagnostics {
-        match self.experiment() {
-            Ok(experiment) => experiment.check(),
-            Err(diagnostics) => diagnostics,
-        }
+        let (experiment, problems) = Experiment::read(self);
+        let mut diagnostics = problems.finish(&self.sources, None);
+        diagnostics.errors.extend(experiment.check().errors);
+        diagnostics
     }
 }
 

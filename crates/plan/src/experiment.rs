@@ -67,7 +67,8 @@ struct Variant {
 }
 
 impl Experiment {
-    pub(crate) fn new(document: &Document) -> Result<Experiment, Diagnostics> {
+    /// What a document holds, and what is wrong with it beside its plans.
+    pub(crate) fn read(document: &Document) -> (Experiment, Problems) {
         let mut problems = Problems::default();
         let root = &document.root;
         let empty = Table::default();
@@ -106,7 +107,6 @@ impl Experiment {
         });
         let variants = variants.collect();
         let document = document.clone();
-        let sources = document.sources.clone();
         let experiment = Experiment {
             document,
             rows,
@@ -116,7 +116,7 @@ impl Experiment {
             first_values,
         };
         experiment.check_names(&mut problems);
-        problems.result(experiment, &sources)
+        (experiment, problems)
     }
 
     /// The rows; a plan without a table of rows has one without values.
