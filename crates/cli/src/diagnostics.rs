@@ -46,7 +46,11 @@ impl CheckDocument {
             context: d.context.clone(),
         };
         let errors: Vec<ErrorRow> = diagnostics.errors.iter().map(row).collect();
-        CheckDocument { schema: CHECK_SCHEMA, ok: errors.is_empty(), errors }
+        CheckDocument {
+            schema: CHECK_SCHEMA,
+            ok: errors.is_empty(),
+            errors,
+        }
     }
 }
 
@@ -60,7 +64,9 @@ pub(crate) fn report(diagnostics: &Diagnostics, output: &Output) -> Exit {
         true => GraphicalTheme::unicode(),
         false => GraphicalTheme::unicode_nocolor(),
     };
-    let handler = GraphicalReportHandler::new_themed(theme).with_links(false).with_width(100);
+    let handler = GraphicalReportHandler::new_themed(theme)
+        .with_links(false)
+        .with_width(100);
     for diagnostic in &diagnostics.errors {
         let mut text = String::new();
         match handler.render_report(&mut text, &Shown::new(diagnostic)) {
@@ -69,7 +75,10 @@ pub(crate) fn report(diagnostics: &Diagnostics, output: &Output) -> Exit {
         }
     }
     let count = diagnostics.errors.len();
-    output.remark(&format!("{count} error{}", if count == 1 { "" } else { "s" }));
+    output.remark(&format!(
+        "{count} error{}",
+        if count == 1 { "" } else { "s" }
+    ));
     Exit::Plan
 }
 
@@ -84,8 +93,17 @@ struct Shown {
 
 impl Shown {
     fn new(diagnostic: &Diagnostic) -> Self {
-        let Diagnostic { source, line, column, message, .. } = diagnostic;
-        let context = diagnostic.context.as_ref().map_or(String::new(), |c| format!(" ({c})"));
+        let Diagnostic {
+            source,
+            line,
+            column,
+            message,
+            ..
+        } = diagnostic;
+        let context = diagnostic
+            .context
+            .as_ref()
+            .map_or(String::new(), |c| format!(" ({c})"));
         let mut help = Vec::new();
         if !diagnostic.accepted.is_empty() {
             help.push(format!("accepted: {}", diagnostic.accepted.join(", ")));
@@ -112,7 +130,9 @@ impl std::error::Error for Shown {}
 
 impl miette::Diagnostic for Shown {
     fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        self.help.as_ref().map(|help| Box::new(help) as Box<dyn fmt::Display>)
+        self.help
+            .as_ref()
+            .map(|help| Box::new(help) as Box<dyn fmt::Display>)
     }
     fn source_code(&self) -> Option<&dyn SourceCode> {
         Some(&self.source)

@@ -32,8 +32,15 @@ struct ListDocument {
 /// Lists the ready plans.
 pub(crate) fn list(output: &Output) -> Exit {
     if output.is_json() {
-        let row = |r: &library::Ready| ListRow { name: r.name, published: r.is_published, about: r.about };
-        output.document(&ListDocument { schema: LIST_SCHEMA, plans: READY.iter().map(row).collect() });
+        let row = |r: &library::Ready| ListRow {
+            name: r.name,
+            published: r.is_published,
+            about: r.about,
+        };
+        output.document(&ListDocument {
+            schema: LIST_SCHEMA,
+            plans: READY.iter().map(row).collect(),
+        });
     } else {
         output.data(&table::list(READY, output));
     }
@@ -77,14 +84,21 @@ pub(crate) fn run(args: &Run, output: &Output) -> Exit {
     }
 }
 
-fn simulate(plan: &str, set: &[String], options: Options, output: &Output) -> Result<Outcome, Exit> {
+fn simulate(
+    plan: &str,
+    set: &[String],
+    options: Options,
+    output: &Output,
+) -> Result<Outcome, Exit> {
     let document = load::document(plan, set, output)?;
     let found = document.check();
     if !found.is_empty() {
         return Err(diagnostics::report(&found, output));
     }
     let progress = Progress::new(output, plan);
-    let experiment = document.experiment().map_err(|d| diagnostics::report(&d, output))?;
+    let experiment = document
+        .experiment()
+        .map_err(|d| diagnostics::report(&d, output))?;
     experiment::run(&experiment, options, &|total| progress.advance(total))
         .map_err(|d| diagnostics::report(&d, output))
 }
@@ -92,11 +106,19 @@ fn simulate(plan: &str, set: &[String], options: Options, output: &Output) -> Re
 /// Runs published plans and prints one table.
 pub(crate) fn verify(args: &Verify, output: &Output) -> Exit {
     let names: Vec<&str> = match args.names.is_empty() {
-        true => READY.iter().filter(|r| r.is_published).map(|r| r.name).collect(),
+        true => READY
+            .iter()
+            .filter(|r| r.is_published)
+            .map(|r| r.name)
+            .collect(),
         false => args.names.iter().map(String::as_str).collect(),
     };
-    let options =
-        Options { seed: None, runs: None, jobs: args.jobs.map_or(0, usize::from), capture: false };
+    let options = Options {
+        seed: None,
+        runs: None,
+        jobs: args.jobs.map_or(0, usize::from),
+        capture: false,
+    };
     let mut results = Vec::new();
     for name in names {
         match simulate(name, &[], options, output) {
@@ -110,13 +132,22 @@ pub(crate) fn verify(args: &Verify, output: &Output) -> Exit {
     } else {
         output.data(&table::verify(&document, output));
     }
-    if document.summary.failed > 0 { Exit::Expectation } else { Exit::Ok }
+    if document.summary.failed > 0 {
+        Exit::Expectation
+    } else {
+        Exit::Ok
+    }
 }
 
 fn write_files(args: &Run, outcome: &Outcome, output: &Output) -> Result<(), Exit> {
     if let Some(folder) = &args.pcap {
         for capture in &outcome.captures {
-            write(folder, &format!("{}.pcapng", capture.name), &capture.bytes, output)?;
+            write(
+                folder,
+                &format!("{}.pcapng", capture.name),
+                &capture.bytes,
+                output,
+            )?;
         }
     }
     if let Some(folder) = &args.out {
@@ -130,8 +161,10 @@ fn write_files(args: &Run, outcome: &Outcome, output: &Output) -> Result<(), Exi
 
 fn write(folder: &Path, name: &str, bytes: &[u8], output: &Output) -> Result<(), Exit> {
     let path = folder.join(name);
-    std::fs::create_dir_all(folder).and_then(|()| std::fs::write(&path, bytes)).map_err(|error| {
-        output.error(&format!("{}: {error}", path.display()));
-        Exit::Environment
-    })
+    std::fs::create_dir_all(folder)
+        .and_then(|()| std::fs::write(&path, bytes))
+        .map_err(|error| {
+            output.error(&format!("{}: {error}", path.display()));
+            Exit::Environment
+        })
 }

@@ -30,7 +30,11 @@ pub(crate) fn run(args: &Swarm, output: &Output) -> Exit {
         swarm::run(options, &|| progress.advance(u64::from(args.runs)))
     };
     if output.is_json() {
-        output.document(&SwarmDocument { schema: SWARM_SCHEMA, seed: args.seed, report: &report });
+        output.document(&SwarmDocument {
+            schema: SWARM_SCHEMA,
+            seed: args.seed,
+            report: &report,
+        });
     } else {
         output.data(&format!(
             "{} random plans from seed {}: {} bytes arrived in order and equal, {} link cuts, {} packet-hops, {} failed\n",
@@ -48,5 +52,9 @@ pub(crate) fn run(args: &Swarm, output: &Output) -> Exit {
             ));
         }
     }
-    if report.failures.is_empty() { Exit::Ok } else { Exit::Expectation }
+    if report.failures.is_empty() {
+        Exit::Ok
+    } else {
+        Exit::Expectation
+    }
 }

@@ -15,10 +15,14 @@ pub(crate) fn document(plan: &str, set: &[String], output: &Output) -> Result<Do
     };
     for change in set {
         let Some((key, value)) = change.split_once('=') else {
-            output.error(&format!("--set {change}: expected KEY=VALUE, such as link.modem0.rate=33.6kbit"));
+            output.error(&format!(
+                "--set {change}: expected KEY=VALUE, such as link.modem0.rate=33.6kbit"
+            ));
             return Err(Exit::Usage);
         };
-        document.set(key.trim(), value.trim()).map_err(|d| diagnostics::report(&d, output))?;
+        document
+            .set(key.trim(), value.trim())
+            .map_err(|d| diagnostics::report(&d, output))?;
     }
     Ok(document)
 }
@@ -38,7 +42,9 @@ fn from_file(plan: &str, output: &Output) -> Result<Document, Exit> {
     // A plan copied from a ready one finds the ready one's data too.
     let loader = |file: &str| match std::fs::read_to_string(file) {
         Ok(text) => Ok(text),
-        Err(error) => library::data(file).map(str::to_owned).ok_or_else(|| error_text(&error)),
+        Err(error) => library::data(file)
+            .map(str::to_owned)
+            .ok_or_else(|| error_text(&error)),
     };
     Document::parse(plan, &bytes, &loader).map_err(|d| diagnostics::report(&d, output))
 }
@@ -46,7 +52,9 @@ fn from_file(plan: &str, output: &Output) -> Result<Document, Exit> {
 fn from_library(plan: &str, output: &Output) -> Result<Document, Exit> {
     let ready = ready(plan, output)?;
     let loader = |name: &str| {
-        library::data(name).map(str::to_owned).ok_or_else(|| "no such file in the program".to_owned())
+        library::data(name)
+            .map(str::to_owned)
+            .ok_or_else(|| "no such file in the program".to_owned())
     };
     let name = format!("{plan}.toml");
     Document::parse(&name, ready.text, &loader).map_err(|d| diagnostics::report(&d, output))
@@ -75,8 +83,14 @@ fn error_text(error: &std::io::Error) -> String {
 
 /// Names the plan files beside the missing one, and the ready plan it may have been meant for.
 fn suggest_files(path: &Path, output: &Output) {
-    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let wanted = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+    let folder = path
+        .parent()
+        .filter(|p| !p.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
+    let wanted = path
+        .file_name()
+        .map(|n| n.to_string_lossy().into_owned())
+        .unwrap_or_default();
     let mut beside: Vec<String> = std::fs::read_dir(folder)
         .into_iter()
         .flatten()

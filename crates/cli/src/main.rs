@@ -23,7 +23,11 @@ fn main() -> ExitCode {
     let args = match args::Args::try_parse() {
         Ok(args) => args,
         Err(error) => {
-            let code = if error.use_stderr() { Exit::Usage } else { Exit::Ok };
+            let code = if error.use_stderr() {
+                Exit::Usage
+            } else {
+                Exit::Ok
+            };
             // Nothing is left to tell when the terminal itself is gone.
             let _closed = error.print();
             return code.into();

@@ -16,7 +16,12 @@ pub(crate) struct Output {
 impl Output {
     /// As the options say.
     pub(crate) fn new(global: &Global) -> Self {
-        Output { json: global.json, quiet: global.quiet, verbose: global.verbose, color: global.color }
+        Output {
+            json: global.json,
+            quiet: global.quiet,
+            verbose: global.verbose,
+            color: global.color,
+        }
     }
 
     /// Whether one JSON document is wanted.

@@ -7,8 +7,14 @@ use trunkline_lab::result::{Figure, ResultDocument, Summary, Verdict, VerifyDocu
 
 fn plain(header: &[&str]) -> Table {
     let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
-    table.set_header(header.iter().map(|h| Cell::new(h).add_attribute(Attribute::Bold)));
+    table
+        .load_style(presets::NOTHING)
+        .set_content_arrangement(ContentArrangement::Disabled);
+    table.set_header(
+        header
+            .iter()
+            .map(|h| Cell::new(h).add_attribute(Attribute::Bold)),
+    );
     table
 }
 
@@ -17,7 +23,10 @@ fn render(mut table: Table, output: &Output) -> String {
         true => table.enforce_styling(),
         false => table.force_no_tty(),
     };
-    let lines: Vec<String> = table.lines().map(|line| line.trim_end().to_owned()).collect();
+    let lines: Vec<String> = table
+        .lines()
+        .map(|line| line.trim_end().to_owned())
+        .collect();
     lines.join("\n") + "\n"
 }
 
@@ -29,7 +38,11 @@ fn right(text: String) -> Cell {
 pub(crate) fn list(ready: &[Ready], output: &Output) -> String {
     let mut table = plain(&["plan", "published", "what it shows"]);
     for plan in ready {
-        table.add_row([plan.name, if plan.is_published { "yes" } else { "" }, plan.about]);
+        table.add_row([
+            plan.name,
+            if plan.is_published { "yes" } else { "" },
+            plan.about,
+        ]);
     }
     render(table, output)
 }
@@ -98,12 +111,19 @@ impl Columns {
             }
         };
         let share = |value: Option<f64>| match (value, figure.ceiling) {
-            (Some(value), Some(ceiling)) if ceiling > 0.0 => format!("{:.1} %", 100.0 * value / ceiling),
+            (Some(value), Some(ceiling)) if ceiling > 0.0 => {
+                format!("{:.1} %", 100.0 * value / ceiling)
+            }
             _ => String::new(),
         };
         add(self.published, number(figure.published));
         add(self.reproduced, number(figure.reproduced));
-        add(self.published, figure.error().map_or(String::new(), |e| format!("{:+.1} %", 100.0 * e)));
+        add(
+            self.published,
+            figure
+                .error()
+                .map_or(String::new(), |e| format!("{:+.1} %", 100.0 * e)),
+        );
         add(self.reproduced && self.ceiling, share(figure.reproduced));
         add(self.trunkline, number(figure.trunkline));
         add(self.trunkline && self.ceiling, share(figure.trunkline));
@@ -140,7 +160,9 @@ fn verdict(verdict: Verdict) -> Cell {
 fn number(value: Option<f64>) -> String {
     match value {
         None => String::new(),
-        Some(v) if v == 0.0 || v.abs() >= 1000.0 || (v.abs() >= 1.0 && v.fract() == 0.0) => format!("{v:.0}"),
+        Some(v) if v == 0.0 || v.abs() >= 1000.0 || (v.abs() >= 1.0 && v.fract() == 0.0) => {
+            format!("{v:.0}")
+        }
         Some(v) if v.abs() >= 10.0 => format!("{v:.1}"),
         Some(v) => format!("{v:.3}"),
     }
@@ -222,8 +244,17 @@ fn summary(summary: &Summary) -> String {
 
 /// One row per plan.
 pub(crate) fn verify(document: &VerifyDocument, output: &Output) -> String {
-    let mut table =
-        plain(&["plan", "figures", "ok", "noted", "failed", "median error", "held out", "worst", "verdict"]);
+    let mut table = plain(&[
+        "plan",
+        "figures",
+        "ok",
+        "noted",
+        "failed",
+        "median error",
+        "held out",
+        "worst",
+        "verdict",
+    ]);
     for plan in &document.plans {
         let s = &plan.summary;
         let stands = match (s.failed, s.noted) {

@@ -26,16 +26,43 @@ macro_rules! plan {
 
 /// Every ready plan, in the order users see them.
 pub const READY: &[Ready] = &[
-    plan!("eql-bentson", "published/eql-bentson.toml", true, "1 to 4 SLIP lines, 52 measured transfers of 1995"),
-    plan!("eql-healey", "published/eql-healey.toml", true, "twin null-modem lines beat one 48 kbit/s line"),
-    plan!("eql-unequal", "published/eql-unequal.toml", true, "unequal lines: eql, its earlier scheduler, and earliest"),
-    plan!("eql-latency", "published/eql-latency.toml", true, "ping idle and loaded, 1 to 4 lines, MTU 68 to 1500"),
-    plan!("eql-two-modems", "eql-two-modems.toml", false, "two unequal modems: the plan to start from"),
+    plan!(
+        "eql-bentson",
+        "published/eql-bentson.toml",
+        true,
+        "1 to 4 SLIP lines, 52 measured transfers of 1995"
+    ),
+    plan!(
+        "eql-healey",
+        "published/eql-healey.toml",
+        true,
+        "twin null-modem lines beat one 48 kbit/s line"
+    ),
+    plan!(
+        "eql-unequal",
+        "published/eql-unequal.toml",
+        true,
+        "unequal lines: eql, its earlier scheduler, and earliest"
+    ),
+    plan!(
+        "eql-latency",
+        "published/eql-latency.toml",
+        true,
+        "ping idle and loaded, 1 to 4 lines, MTU 68 to 1500"
+    ),
+    plan!(
+        "eql-two-modems",
+        "eql-two-modems.toml",
+        false,
+        "two unequal modems: the plan to start from"
+    ),
 ];
 
 /// Files that ready plans name as their data or include.
-const DATA: &[(&str, &str)] =
-    &[("published/eql-bentson.toml", include_str!("../../../published/eql-bentson.toml"))];
+const DATA: &[(&str, &str)] = &[(
+    "published/eql-bentson.toml",
+    include_str!("../../../published/eql-bentson.toml"),
+)];
 
 /// The ready plan of this name.
 pub fn find(name: &str) -> Option<&'static Ready> {
@@ -44,5 +71,7 @@ pub fn find(name: &str) -> Option<&'static Ready> {
 
 /// The text of a file that ready plans name.
 pub fn data(path: &str) -> Option<&'static str> {
-    DATA.iter().find(|(known, _)| *known == path).map(|(_, text)| *text)
+    DATA.iter()
+        .find(|(known, _)| *known == path)
+        .map(|(_, text)| *text)
 }

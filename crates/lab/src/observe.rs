@@ -4,10 +4,10 @@
 //! arrived before a late one. Every packet of a connection has its own IP identification, in order of
 //! sending, retransmissions too, so a repaired loss is not mistaken for reordering.
 
+use std::collections::VecDeque;
 use trunkline_core::Context;
 use trunkline_core::frame::Frame;
 use trunkline_core::wire::ipv4::Protocol;
-use std::collections::VecDeque;
 
 /// Arrivals looked back at; a packet later than that counts as this late.
 const LOOK_BACK: usize = 256;
@@ -36,7 +36,10 @@ pub(crate) struct Observer {
 impl Observer {
     /// Watches packets sent to a port.
     pub(crate) fn watch(&mut self, port: u16) {
-        self.orders.push(Order { port, ..Order::default() });
+        self.orders.push(Order {
+            port,
+            ..Order::default()
+        });
     }
 
     /// The order seen of packets sent to a port.
@@ -63,7 +66,10 @@ impl Order {
         match self.newest {
             Some(newest) if (ident.wrapping_sub(newest) as i16) <= 0 => {
                 self.late += u64::from(ident != newest);
-                let later = self.recent.iter().position(|seen| (seen.wrapping_sub(ident) as i16) > 0);
+                let later = self
+                    .recent
+                    .iter()
+                    .position(|seen| (seen.wrapping_sub(ident) as i16) > 0);
                 let extent = later.map_or(0, |first| self.recent.len() - first);
                 self.extent_max = self.extent_max.max(extent as u64);
             }

@@ -220,14 +220,21 @@ impl VerifyDocument {
         let figures: Vec<Figure> = plans.iter().flat_map(|p| p.figures.clone()).collect();
         let expectations: Vec<Expectation> =
             plans.iter().flat_map(|p| p.expectations.clone()).collect();
-        VerifyDocument { schema: VERIFY_SCHEMA, summary: summarise(&figures, &expectations), plans }
+        VerifyDocument {
+            schema: VERIFY_SCHEMA,
+            summary: summarise(&figures, &expectations),
+            plans,
+        }
     }
 }
 
 /// The figures and expectations in one line.
 pub(crate) fn summarise(figures: &[Figure], expectations: &[Expectation]) -> Summary {
     let count = |verdict| figures.iter().filter(|f| f.verdict == verdict).count();
-    let unmet = expectations.iter().filter(|e| e.verdict == Verdict::Failed).count();
+    let unmet = expectations
+        .iter()
+        .filter(|e| e.verdict == Verdict::Failed)
+        .count();
     let errors = |held_out: bool| -> Vec<f64> {
         let chosen = figures.iter().filter(|f| !held_out || f.held_out);
         chosen.filter_map(|f| f.error().map(f64::abs)).collect()

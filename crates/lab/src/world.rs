@@ -6,6 +6,7 @@
 
 use crate::apps::{App, Call};
 use crate::observe::Observer;
+use std::collections::VecDeque;
 use trunkline_core::Context;
 use trunkline_core::bond::MemberConfig;
 use trunkline_core::deadlines::Deadlines;
@@ -14,7 +15,6 @@ use trunkline_core::host::{Event, Host, InterfaceId};
 use trunkline_core::link::channel::{Channel, Started};
 use trunkline_core::link::chip::Chip;
 use trunkline_core::time::{Duration, Instant};
-use std::collections::VecDeque;
 
 /// One of a link's two directions.
 pub(crate) struct Lane {
@@ -37,7 +37,14 @@ impl Lane {
         interface: InterfaceId,
         member: MemberConfig,
     ) -> Self {
-        Lane { channel, handed: VecDeque::new(), from, to, interface, member }
+        Lane {
+            channel,
+            handed: VecDeque::new(),
+            from,
+            to,
+            interface,
+            member,
+        }
     }
 }
 
@@ -174,7 +181,11 @@ impl World {
             Source::Lane(link, lane) => self.lane_due(link, lane),
             Source::Chip(chip) => self.chip_due(chip),
             Source::App(app) => {
-                let mut call = Call { now: at, cx: &mut self.cx, hosts: &mut self.hosts };
+                let mut call = Call {
+                    now: at,
+                    cx: &mut self.cx,
+                    hosts: &mut self.hosts,
+                };
                 self.apps[app].handle_timeout(&mut call);
                 let hosts = self.apps[app].hosts();
                 self.arm(Source::App(app), self.apps[app].poll_timeout());
@@ -193,7 +204,11 @@ impl World {
 
     /// A lane's transmitter has finished, or its wire has something to deliver.
     fn lane_due(&mut self, link: usize, lane: usize) {
-        if self.links[link].lanes[lane].channel.finishes().is_some_and(|at| at <= self.now) {
+        if self.links[link].lanes[lane]
+            .channel
+            .finishes()
+            .is_some_and(|at| at <= self.now)
+        {
             self.finish(link, lane);
         }
         let to = self.links[link].lanes[lane].to;
@@ -215,7 +230,9 @@ impl World {
 
     /// A frame has left the transmitter: tell the sender, begin the next.
     fn finish(&mut self, link: usize, lane: usize) {
-        let bytes = self.links[link].lanes[lane].channel.finish(self.now, &mut self.cx);
+        let bytes = self.links[link].lanes[lane]
+            .channel
+            .finish(self.now, &mut self.cx);
         let from = self.links[link].lanes[lane].from;
         self.begin_next(link, lane);
         self.hosts[from].handle_transmitted(self.now, &mut self.cx, LinkId(link as u16), bytes);
@@ -225,9 +242,13 @@ impl World {
 
     fn begin_next(&mut self, link: usize, lane: usize) {
         let this = &mut self.links[link];
-        let Some(frame) = this.lanes[lane].handed.pop_front() else { return };
+        let Some(frame) = this.lanes[lane].handed.pop_front() else {
+            return;
+        };
         self.packet_hops += 1;
-        let started = this.lanes[lane].channel.start(self.now, &mut self.cx, frame);
+        let started = this.lanes[lane]
+            .channel
+            .start(self.now, &mut self.cx, frame);
         match (started, this.chip) {
             (Started::OnChip { bits, rate }, Some(chip)) => {
                 self.chips[chip].start(self.now, (2 * link + lane) as u16, bits, rate);
@@ -277,14 +298,20 @@ impl World {
         if self.burst.is_empty() {
             return false;
         }
-        self.links[link].lanes[lane].handed.extend(self.burst.frames.drain(..));
+        self.links[link].lanes[lane]
+            .handed
+            .extend(self.burst.frames.drain(..));
         self.begin_next(link, lane);
         true
     }
 
     fn dispatch(&mut self, host: usize, event: &Event) {
         for i in 0..self.apps.len() {
-            let mut call = Call { now: self.now, cx: &mut self.cx, hosts: &mut self.hosts };
+            let mut call = Call {
+                now: self.now,
+                cx: &mut self.cx,
+                hosts: &mut self.hosts,
+            };
             if self.apps[i].handle_event(&mut call, host, event) {
                 let next = self.apps[i].poll_timeout();
                 self.arm(Source::App(i), next);
@@ -308,7 +335,11 @@ impl World {
     pub(crate) fn cut(&mut self, link: usize) {
         self.links[link].up = false;
         for lane in 0..2 {
-            self.links[link].lanes[lane].channel.handle_link(self.now, &mut self.cx, LinkChange::Down);
+            self.links[link].lanes[lane].channel.handle_link(
+                self.now,
+                &mut self.cx,
+                LinkChange::Down,
+            );
             self.arm_lane(link, lane);
         }
         self.tell(link, LinkChange::Down);
@@ -318,12 +349,21 @@ impl World {
     pub(crate) fn restore(&mut self, link: usize) {
         self.links[link].up = true;
         for lane in 0..2 {
-            self.links[link].lanes[lane].channel.handle_link(self.now, &mut self.cx, LinkChange::Up);
+            self.links[link].lanes[lane].channel.handle_link(
+                self.now,
+                &mut self.cx,
+                LinkChange::Up,
+            );
         }
         self.tell(link, LinkChange::Up);
         let id = LinkId(link as u16);
         for lane in 0..2 {
-            let Lane { from, interface, member, .. } = &self.links[link].lanes[lane];
+            let Lane {
+                from,
+                interface,
+                member,
+                ..
+            } = &self.links[link].lanes[lane];
             let (from, member) = (*from, *member);
             self.hosts[from].with_bond(self.now, &mut self.cx, *interface, |bond, cx| {
                 if bond.member(id).is_none() {
@@ -349,14 +389,19 @@ impl World {
         let on_links: usize = lanes
             .map(|lane| {
                 let channel = &lane.channel;
-                lane.handed.len() + usize::from(!channel.idle()) + channel.queued() + channel.wire().len()
+                lane.handed.len()
+                    + usize::from(!channel.idle())
+                    + channel.queued()
+                    + channel.wire().len()
             })
             .sum();
         let in_hosts: usize = self.hosts.iter().map(Host::held_frames).sum();
         let live = self.cx.frames.live();
         match live == on_links + in_hosts {
             true => Ok(()),
-            false => Err(format!("{live} frames live, {on_links} on links and {in_hosts} in hosts")),
+            false => Err(format!(
+                "{live} frames live, {on_links} on links and {in_hosts} in hosts"
+            )),
         }
     }
 

@@ -156,7 +156,12 @@ impl Problem {
 
     /// Names that are accepted, and the one nearest to `written` among them.
     pub(crate) fn names<S: AsRef<str>>(mut self, written: &str, list: &[S]) -> Problem {
-        self.accepted = list.iter().map(|s| s.as_ref().to_owned()).collect();
+        self.accepted.clear();
+        for name in list.iter().map(|s| s.as_ref().to_owned()) {
+            if !self.accepted.contains(&name) {
+                self.accepted.push(name);
+            }
+        }
         self.nearest = nearest(written, list);
         self.found = written.to_owned();
         self
@@ -174,6 +179,20 @@ impl Problems {
 
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+
+    /// The places told so far.
+    pub(crate) fn places(&self) -> Vec<Place> {
+        self.0.iter().map(|p| p.place).collect()
+    }
+
+    /// Drops what was told after `first` about the same places: it only follows from that.
+    pub(crate) fn drop_after(&mut self, first: &[Place]) {
+        let mut index = 0;
+        self.0.retain(|p| {
+            index += 1;
+            index <= first.len() || !first.contains(&p.place)
+        });
     }
 
     /// Looks up the places and sorts by them; the same problem at the same place is told once.
@@ -203,13 +222,28 @@ fn locate(problem: Problem, sources: &Sources, context: Option<&str>) -> Diagnos
         source,
         line,
         column,
-        key: problem.key,
-        message: problem.message,
-        found: problem.found,
-        accepted: problem.accepted,
-        nearest: problem.nearest,
-        context: context.map(str::to_owned),
+        key: printable(&problem.key),
+        message: printable(&problem.message),
+        found: printable(&problem.found),
+        accepted: problem.accepted.iter().map(|a| printable(a)).collect(),
+        nearest: problem.nearest.as_deref().map(printable),
+        context: context.map(printable),
     }
+}
+
+/// Characters of a text from the plan that a message repeats at most.
+const TEXT_WIDTH: usize = 400;
+
+/// A text from the plan as it may go to a terminal: no control characters, not without end.
+fn printable(text: &str) -> String {
+    let shown = text.chars().take(TEXT_WIDTH);
+    let mut printable: String = shown
+        .map(|c| if c.is_control() { '\u{fffd}' } else { c })
+        .collect();
+    if text.chars().nth(TEXT_WIDTH).is_some() {
+        printable.push('…');
+    }
+    printable
 }
 
 /// The name nearest to `written` by edit distance, if one is near enough to be meant.

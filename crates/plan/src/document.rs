@@ -1,7 +1,6 @@
 //! A plan file with its includes and tables, and what `--set` changed in it.
 
 use crate::diagnostic::{Diagnostics, Problem, Problems};
-use crate::experiment::Experiment;
 use crate::overlay::{self, Address};
 use crate::source::{Place, Sources};
 use crate::tree::{self, Node, Table, Value};
@@ -12,6 +11,8 @@ pub type Loader<'l> = &'l dyn Fn(&str) -> Result<String, String>;
 
 /// Includes within includes at most.
 const INCLUDE_DEPTH_MAX: usize = 8;
+/// Files of one plan at most.
+const FILES_MAX: usize = 64;
 
 /// A parsed plan file, not yet checked.
 #[derive(Clone, Debug)]
@@ -87,25 +88,9 @@ impl Document {
         let mut problems = Problems::default();
         match overlay::set(&mut self.root, &address, &node) {
             Ok(()) => self.sets.push((address, node)),
-            Err(problem) => problems.push(problem),
+            Err(problem) => problems.push(*problem),
         }
         problems.result((), &self.sources)
-    }
-
-    /// The rows, variants, figures and parameters of the plan.
-    ///
-    /// # Errors
-    /// What is wrong with these; the plans themselves are checked when they are built.
-    pub fn experiment(&self) -> Result<Experiment, Diagnostics> {
-        Experiment::new(self)
-    }
-
-    /// Everything that is wrong in any row and variant; empty when nothing is.
-    pub fn check(&self) -> Diagnostics {
-        match self.experiment() {
-            Ok(experiment) => experiment.check(),
-            Err(diagnostics) => diagnostics,
-        }
     }
 }
 
@@ -160,8 +145,14 @@ impl Loading<'_> {
                 continue;
             };
             let joined = join(self.sources.name(source), path);
-            if self.stack.contains(&joined) || self.stack.len() > INCLUDE_DEPTH_MAX {
-                let problem = Problem::new(node.place, "include", "the file includes itself");
+            let endless = self.stack.contains(&joined) || self.stack.len() > INCLUDE_DEPTH_MAX;
+            if endless || self.sources.len() > FILES_MAX {
+                let message = if endless {
+                    "the file includes itself"
+                } else {
+                    "too many files"
+                };
+                let problem = Problem::new(node.place, "include", message);
                 self.problems
                     .push(problem.found(path).accepted(["another file"]));
                 continue;

@@ -2,14 +2,16 @@
 
 use crate::diagnostic::{Diagnostic, Diagnostics, Problem, Problems};
 use crate::document::Document;
-use crate::knee::{self, Knee};
+use crate::figure::{self, Figure};
 use crate::model::Plan;
 use crate::overlay::{self, Address};
-use crate::reader::{self, Section, Taken, Unfit};
+use crate::reader::{self, Section, Taken};
 use crate::rows::{self, Row};
 use crate::schema;
+use crate::source::Place;
 use crate::template::{self, Bindings};
 use crate::tree::{Node, Table, Value};
+use std::collections::BTreeMap;
 
 /// A plan with everything needed to build it for any row and variant.
 #[derive(Clone, Debug)]
@@ -64,37 +66,28 @@ struct Variant {
     changes: Vec<(Address, Node)>,
 }
 
-/// `[[lab.figure]]` for one row: what is compared with what.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Figure {
-    /// Its name, unique over the rows of a plan that is in order.
-    pub id: String,
-    /// The metric.
-    pub what: String,
-    /// The unit after scaling.
-    pub unit: String,
-    /// The variant that `reproduced` is measured in; none is the plan as it stands.
-    pub variant: Option<String>,
-    /// What the source printed.
-    pub published: Option<f64>,
-    /// The band, as a share of `published`.
-    pub within: Option<f64>,
-    /// Whether parameters were fitted without this row.
-    pub held_out: bool,
-    /// Why a deviation is accepted.
-    pub note: Option<String>,
-    /// What the metric is multiplied by.
-    pub scale: f64,
-    /// The metric of the column `trunkline`, measured in the variant of that name.
-    pub trunkline: Option<String>,
-    /// The metric of the column `ceiling`, measured there too.
-    pub ceiling: Option<String>,
-    /// The figure is where the metric's curve over the rows bends, not the metric itself.
-    pub knee: Option<Knee>,
+impl Document {
+    /// The rows, variants, figures and parameters of the plan.
+    ///
+    /// # Errors
+    /// What is wrong with these; the plans themselves are checked when they are built.
+    pub fn experiment(&self) -> Result<Experiment, Diagnostics> {
+        let (experiment, problems) = Experiment::read(self);
+        problems.result(experiment, &self.sources)
+    }
+
+    /// Everything that is wrong in any row and variant; empty when nothing is.
+    pub fn check(&self) -> Diagnostics {
+        let (experiment, problems) = Experiment::read(self);
+        let mut diagnostics = problems.finish(&self.sources, None);
+        diagnostics.errors.extend(experiment.check().errors);
+        diagnostics
+    }
 }
 
 impl Experiment {
-    pub(crate) fn new(document: &Document) -> Result<Experiment, Diagnostics> {
+    /// What a document holds, and what is wrong with it beside its plans.
+    pub(crate) fn read(document: &Document) -> (Experiment, Problems) {
         let mut problems = Problems::default();
         let root = &document.root;
         let empty = Table::default();
@@ -128,12 +121,11 @@ impl Experiment {
             reader::check_name(&name, &s, &mut problems);
             Variant {
                 name,
-                changes: overlay::leaves(s.table()),
+                changes: overlay::leaves(s.table(), &document.sources),
             }
         });
         let variants = variants.collect();
         let document = document.clone();
-        let sources = document.sources.clone();
         let experiment = Experiment {
             document,
             rows,
@@ -143,7 +135,7 @@ impl Experiment {
             first_values,
         };
         experiment.check_names(&mut problems);
-        problems.result(experiment, &sources)
+        (experiment, problems)
     }
 
     /// The rows; a plan without a table of rows has one without values.
@@ -200,12 +192,23 @@ impl Experiment {
                 .map(|v| Some(v.name.as_str()))
                 .collect(),
         };
+        let mut ids: BTreeMap<String, (usize, Place)> = BTreeMap::new();
         let mut seen: Vec<(Diagnostic, usize)> = Vec::new();
         for row in 0..self.rows.len() {
             for variant in &variants {
                 let mut problems = Problems::default();
-                self.build(row, *variant, &mut problems);
-                self.figures_of(row, &mut problems);
+                let plan = self.build(row, *variant, &mut problems);
+                let figures = self.figures_of(row, &mut problems);
+                for figure in &figures {
+                    if let Some(plan) = &plan {
+                        figure::check_metrics(figure, plan, &mut problems);
+                    }
+                    let own = (row, figure.place);
+                    if figure.knee.is_none() && *ids.entry(figure.id.clone()).or_insert(own) != own
+                    {
+                        problems.push(figure::same_id(figure));
+                    }
+                }
                 let context = self.context(row, *variant);
                 for error in problems
                     .finish(&self.document.sources, Some(&context))
@@ -280,12 +283,19 @@ impl Experiment {
         strip(&mut tree);
         self.choose_expectations(&mut tree, variant, &bindings, problems);
         let filled = template::fill(&tree, &bindings, problems);
-        if !problems.is_empty() {
-            // Schema errors are told along with those of the template, but never a plan.
-            schema::plan(&filled, place, problems);
-            return None;
-        }
-        schema::plan(&filled, place, problems)
+        let faults = problems.places();
+        let plan = schema::plan(&filled, place, problems);
+        problems.drop_after(&faults);
+        plan
+    }
+
+    fn figures_of(&self, row: usize, problems: &mut Problems) -> Vec<Figure> {
+        let Some(row) = self.rows.get(row) else {
+            return Vec::new();
+        };
+        let root = &self.document.root;
+        let variants: Vec<&str> = self.variants().collect();
+        figure::figures(root, &variants, &self.bindings(root, row), problems)
     }
 
     /// Lays the sweep's first values, the variant and what `--set` said over the plan, in this order.
@@ -320,7 +330,7 @@ impl Experiment {
         };
         for (address, node) in dotted.iter().chain(changes).chain(&self.document.sets) {
             if let Err(problem) = overlay::set(tree, address, node) {
-                problems.push(problem);
+                problems.push(*problem);
             }
         }
     }
@@ -365,7 +375,8 @@ impl Experiment {
                 Some(node) => self.names_variant(node, variant, problems),
                 None => true,
             };
-            in_variant && fits_row(table.node("where"), "lab.expect.where", bindings, problems)
+            in_variant
+                && rows::fits_row(table.node("where"), "lab.expect.where", bindings, problems)
         });
     }
 
@@ -381,108 +392,6 @@ impl Experiment {
         }
         variant == Some(written)
     }
-
-    fn figures_of(&self, row: usize, problems: &mut Problems) -> Vec<Figure> {
-        let root = &self.document.root;
-        let Some(values) = self.rows.get(row) else {
-            return Vec::new();
-        };
-        let nodes = root.table("lab").and_then(|t| t.node("figure"));
-        let Some(nodes) = nodes.and_then(Node::as_array) else {
-            return Vec::new();
-        };
-        let bindings = self.bindings(root, values);
-        let mut figures = Vec::new();
-        for (i, node) in nodes.iter().enumerate() {
-            let path = format!("lab.figure.{i}");
-            let Some(table) = node.as_table() else {
-                problems.push(reader::wrong_type(node, &path, "[[lab.figure]]"));
-                continue;
-            };
-            if !fits_row(table.node("where"), &path, &bindings, problems) {
-                continue;
-            }
-            let Some(filled) = template::fill_value(node, &bindings, &path, problems) else {
-                continue;
-            };
-            if let Some(table) = filled.as_table() {
-                let section = Section::new(table, node.place, path);
-                figures.extend(self.figure(section, &bindings, problems));
-            }
-        }
-        figures
-    }
-
-    fn figure(
-        &self,
-        mut s: Section<'_>,
-        bindings: &Bindings,
-        problems: &mut Problems,
-    ) -> Option<Figure> {
-        let variants: Vec<(&str, usize)> =
-            self.variants().enumerate().map(|(i, v)| (v, i)).collect();
-        let id = s.req(problems, "id", "\"goodput mtu={mtu}\"", reader::text);
-        let what = s.req(problems, "what", "\"FLOW.METRIC\"", reader::text);
-        let unit = s.req(problems, "unit", "\"bit/s\"", reader::text);
-        let chosen = s.opt(problems, "variant", reader::choice(&variants, &[]));
-        let reproduced = self.variants.iter().position(|v| v.name == "reproduced");
-        let variant = chosen.or(reproduced).map(|i| self.variants[i].name.clone());
-        let published = s.opt(problems, "published", reader::number);
-        let within = s.opt(problems, "within", share);
-        let key = s.key("held_out");
-        let held_out = match s.node("held_out") {
-            Some(Node {
-                value: Value::Bool(held_out),
-                ..
-            }) => *held_out,
-            Some(filter) => fits_row(Some(filter), &key, bindings, problems),
-            None => false,
-        };
-        let note = s.opt(problems, "note", reader::text);
-        let notes = s.sections(problems, "notes");
-        let mut special = None;
-        for mut s in notes {
-            let path = s.key("where");
-            let fitting = fits_row(s.node("where"), &path, bindings, problems);
-            let text = s.req(problems, "text", "\"…\"", reader::text);
-            s.finish(problems);
-            special = special.or(text.filter(|_| fitting));
-        }
-        let scale = s.or(problems, "scale", 1.0, reader::number);
-        let trunkline = s.opt(problems, "trunkline", reader::text);
-        let ceiling = s.opt(problems, "ceiling", reader::text);
-        let knee = s.section(problems, "knee").and_then(|s| knee::knee(s, bindings, problems));
-        s.node("where");
-        s.finish(problems);
-        let note = special.or(note);
-        let (id, what, unit) = (id?, what?, unit?);
-        Some(Figure {
-            id,
-            what,
-            unit,
-            variant,
-            published,
-            within,
-            held_out,
-            note,
-            scale,
-            trunkline,
-            ceiling,
-            knee,
-        })
-    }
-}
-
-/// Whether a filter fits what a row binds; no filter fits every row.
-fn fits_row(
-    filter: Option<&Node>,
-    path: &str,
-    bindings: &Bindings,
-    problems: &mut Problems,
-) -> bool {
-    let Some(filter) = filter else { return true };
-    rows::check_filter_keys(filter, path, &bindings.names(), problems);
-    rows::fits(filter, |key| bindings.value(key))
 }
 
 /// Takes away what is no part of a single plan.
@@ -546,14 +455,6 @@ fn scalar(node: &Node) -> Taken<Scalar> {
     match node.as_text() {
         Some(text) => Ok(Scalar::Text(text.to_owned())),
         None => reader::number(node).map(Scalar::Number),
-    }
-}
-
-/// A share above zero.
-fn share(node: &Node) -> Taken<f64> {
-    match reader::number(node)? {
-        n if n > 0.0 => Ok(n),
-        _ => Err(Unfit::new("is not above zero", "a share such as 0.05")),
     }
 }
 

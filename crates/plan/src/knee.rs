@@ -16,7 +16,11 @@ pub struct Knee {
     pub gain: f64,
 }
 
-pub(crate) fn knee(mut s: Section<'_>, bindings: &Bindings, problems: &mut Problems) -> Option<Knee> {
+pub(crate) fn knee(
+    mut s: Section<'_>,
+    bindings: &Bindings,
+    problems: &mut Problems,
+) -> Option<Knee> {
     let place = s.place;
     let key = s.key("over");
     let over = s.req(problems, "over", "\"mtu\"", reader::text);
@@ -25,8 +29,16 @@ pub(crate) fn knee(mut s: Section<'_>, bindings: &Bindings, problems: &mut Probl
     let over = over?;
     let Some(at) = bindings.value(&over).and_then(Node::as_number) else {
         let problem = Problem::new(place, key, format!("`{over}` is no number of the rows"));
-        problems.push(problem.found(over).accepted(["the name of a number in [lab.rows]"]));
+        problems.push(
+            problem
+                .found(over)
+                .accepted(["the name of a number in [lab.rows]"]),
+        );
         return None;
     };
-    Some(Knee { over, at, gain: gain? })
+    Some(Knee {
+        over,
+        at,
+        gain: gain?,
+    })
 }

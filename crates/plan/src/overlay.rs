@@ -4,7 +4,7 @@
 //! `bond.eql0.mode`, `lab.flow.ftp.tcp.profile`, `link.*.rate`.
 
 use crate::diagnostic::Problem;
-use crate::source::Place;
+use crate::source::{Place, Sources};
 use crate::tree::{Node, Table, Value};
 
 /// Lays `over` on `base`: tables merge by key, arrays of named tables by name, the rest is replaced.
@@ -48,17 +48,21 @@ pub(crate) struct Address {
     pub place: Place,
 }
 
+/// Names in a dotted key at most.
+const SEGMENTS_MAX: usize = 16;
+
 /// Tables whose entries are named by the user: a key that is not there is a mistake, not a new one.
 const NAMED_TABLES: [&str; 3] = ["bond", "lab.parameters", "lab.variant"];
 
 /// Sets what `address` names to `value`.
-pub(crate) fn set(root: &mut Table, address: &Address, value: &Node) -> Result<(), Problem> {
+pub(crate) fn set(root: &mut Table, address: &Address, value: &Node) -> Result<(), Box<Problem>> {
     let segments: Vec<&str> = address.text.split('.').map(str::trim).collect();
-    if segments.iter().any(|s| s.is_empty()) {
+    if segments.iter().any(|s| s.is_empty()) || segments.len() > SEGMENTS_MAX {
         let problem = Problem::new(address.place, &address.text, "is not a dotted key");
-        return Err(problem
-            .found(&address.text)
-            .accepted(["a key such as link.modem0.rate"]));
+        let problem = problem.found(&address.text);
+        return Err(Box::new(
+            problem.accepted(["a key such as link.modem0.rate"]),
+        ));
     }
     set_in_table(root, address, &segments, 0, value)
 }
@@ -69,7 +73,7 @@ fn set_in_table(
     segments: &[&str],
     depth: usize,
     value: &Node,
-) -> Result<(), Problem> {
+) -> Result<(), Box<Problem>> {
     let key = segments[depth];
     let walked = segments[..depth].join(".");
     if NAMED_TABLES.contains(&walked.as_str()) && table.node(key).is_none() && key != "*" {
@@ -116,25 +120,27 @@ fn set_in_node(
     segments: &[&str],
     depth: usize,
     value: &Node,
-) -> Result<(), Problem> {
+) -> Result<(), Box<Problem>> {
     let walked = segments[..depth].join(".");
     match &mut node.value {
         Value::Table(table) => set_in_table(table, address, segments, depth, value),
         Value::Array(nodes) => set_in_array(nodes, address, segments, depth, value),
         _ => {
             let message = format!("`{walked}` is {}, not a table", node.type_name());
-            Err(Problem::new(address.place, &address.text, message).found(&address.text))
+            Err(Box::new(
+                Problem::new(address.place, &address.text, message).found(&address.text),
+            ))
         }
     }
 }
 
 fn set_in_array(
-    nodes: &mut Vec<Node>,
+    nodes: &mut [Node],
     address: &Address,
     segments: &[&str],
     depth: usize,
     value: &Node,
-) -> Result<(), Problem> {
+) -> Result<(), Box<Problem>> {
     let wanted = segments[depth];
     let walked = segments[..depth].join(".");
     let names: Vec<String> = nodes
@@ -161,9 +167,9 @@ fn set_in_array(
     Ok(())
 }
 
-fn no_such(address: &Address, key: &str, walked: &str, names: &[String]) -> Problem {
+fn no_such(address: &Address, key: &str, walked: &str, names: &[String]) -> Box<Problem> {
     let message = format!("there is no `{key}` in `{walked}`");
-    Problem::new(address.place, &address.text, message).names(key, names)
+    Box::new(Problem::new(address.place, &address.text, message).names(key, names))
 }
 
 fn keys(table: &Table) -> Vec<String> {
@@ -193,37 +199,30 @@ pub(crate) fn matches_glob(pattern: &str, name: &str) -> bool {
     rest.ends_with(last)
 }
 
-/// The leaves of a variant's table as addresses and values: `"a.b" = x` and `a.b = x` are the same,
-/// and a table under a quoted dotted key replaces what is there.
-pub(crate) fn leaves(table: &Table) -> Vec<(Address, Node)> {
+/// The leaves of a variant's table as addresses and values: `"a.b" = x`, `a.b = x` and `[a] b = x`
+/// are the same. A table in braces is a value: it replaces what is there.
+pub(crate) fn leaves(table: &Table, sources: &Sources) -> Vec<(Address, Node)> {
     let mut list = Vec::new();
-    for entry in &table.entries {
-        collect_leaves(&entry.key, entry.place, &entry.node, &mut list);
-    }
+    collect_leaves("", table, sources, &mut list);
     list
 }
 
-fn collect_leaves(path: &str, place: Place, node: &Node, list: &mut Vec<(Address, Node)>) {
-    match &node.value {
-        Value::Table(table) if !path.contains('.') || is_nested(table) => {
-            for entry in &table.entries {
-                let path = format!("{path}.{}", entry.key);
-                collect_leaves(&path, entry.place, &entry.node, list);
+fn collect_leaves(path: &str, table: &Table, sources: &Sources, list: &mut Vec<(Address, Node)>) {
+    for entry in &table.entries {
+        let dot = if path.is_empty() { "" } else { "." };
+        let text = format!("{path}{dot}{}", entry.key);
+        let place = entry.node.place;
+        let written = sources.text(place.source).get(place.span());
+        match &entry.node.value {
+            Value::Table(inner) if !written.is_some_and(|t| t.starts_with('{')) => {
+                collect_leaves(&text, inner, sources, list);
+            }
+            _ => {
+                let place = entry.place;
+                list.push((Address { text, place }, entry.node.clone()));
             }
         }
-        _ => list.push((
-            Address {
-                text: path.to_owned(),
-                place,
-            },
-            node.clone(),
-        )),
     }
-}
-
-/// Whether a table only leads to another one, as dotted keys do.
-fn is_nested(table: &Table) -> bool {
-    !table.entries.is_empty() && table.entries.iter().all(|e| e.node.as_table().is_some())
 }
 
 #[cfg(test)]

@@ -67,7 +67,9 @@ impl<'t> Section<'t> {
 
     /// The value of an accepted key as it is.
     pub(crate) fn node(&mut self, key: &'static str) -> Option<&'t Node> {
-        self.asked.push(key);
+        if !self.asked.contains(&key) {
+            self.asked.push(key);
+        }
         self.table.node(key)
     }
 

@@ -106,7 +106,7 @@ fn from_file(
         let problem = Problem::new(
             node.place,
             "lab.rows.from",
-            "is not a file the plan names itself",
+            "`from` is not a file the plan itself names",
         );
         problems.push(
             problem
@@ -322,4 +322,16 @@ pub(crate) fn fits<'n>(filter: &Node, value_of: impl Fn(&str) -> Option<&'n Node
             _ => entry.node.same_value(value),
         }
     })
+}
+
+/// Whether a filter fits what a row binds; no filter fits every row.
+pub(crate) fn fits_row(
+    filter: Option<&Node>,
+    path: &str,
+    bindings: &Bindings,
+    problems: &mut Problems,
+) -> bool {
+    let Some(filter) = filter else { return true };
+    check_filter_keys(filter, path, &bindings.names(), problems);
+    fits(filter, |key| bindings.value(key))
 }

@@ -72,6 +72,10 @@ impl Sources {
         self.0.len() - 1
     }
 
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
     pub(crate) fn at(&self, place: Place) -> Arc<Source> {
         Arc::clone(&self.0[place.source])
     }

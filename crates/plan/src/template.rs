@@ -31,6 +31,10 @@ impl Bindings {
 
 /// Most tables one `count` makes.
 const COUNT_MAX: i128 = 1024;
+/// Longest filled text in bytes.
+const TEXT_MAX: usize = 64 << 10;
+/// The arrays whose tables may have a `count`.
+const COUNTED: [&str; 4] = ["link", "lab.flow", "lab.chip", "lab.fault"];
 
 /// Fills every string of `table`.
 pub(crate) fn fill(table: &Table, bindings: &Bindings, problems: &mut Problems) -> Table {
@@ -76,7 +80,7 @@ fn fill_node(node: &Node, bindings: &Bindings, key: &str, problems: &mut Problem
             Ok(value) => value?,
             Err(fault) => {
                 problems.push(fault.problem(node, key, bindings));
-                return None;
+                node.value.clone()
             }
         },
         Value::Array(nodes) => {
@@ -93,7 +97,8 @@ fn fill_node(node: &Node, bindings: &Bindings, key: &str, problems: &mut Problem
 
 /// One element of an array, or as many as its `count` says.
 fn fill_element(node: &Node, bindings: &Bindings, key: &str, problems: &mut Problems) -> Vec<Node> {
-    let Some((table, count)) = node.as_table().and_then(|t| Some((t, t.node("count")?))) else {
+    let table = node.as_table().filter(|_| COUNTED.contains(&key));
+    let Some((table, count)) = table.and_then(|t| Some((t, t.node("count")?))) else {
         return fill_node(node, bindings, key, problems)
             .into_iter()
             .collect();
@@ -141,6 +146,7 @@ enum Fault {
     Open,
     Unknown(String),
     Element(String),
+    TooLong,
 }
 
 impl Fault {
@@ -153,8 +159,12 @@ impl Fault {
             }
             Fault::Unknown(name) => {
                 let message = format!("nothing is called `{name}` here");
-                at(message).names(&name, &bindings.names())
+                match bindings.names() {
+                    names if names.is_empty() => at(message).accepted(["{{ for a brace"]),
+                    names => at(message).names(&name, &names),
+                }
             }
+            Fault::TooLong => at("the text gets too long".into()),
             Fault::Element(name) => at(format!("there is no element `{name}`")),
         }
     }
@@ -179,13 +189,16 @@ fn fill_text(text: &str, bindings: &Bindings) -> Result<Option<Value>, Fault> {
         if brace.starts_with("{{") || brace.starts_with("}}") {
             filled.push_str(&brace[..1]);
             rest = &brace[2..];
-        } else if brace.starts_with('}') {
+        } else if let Some(behind) = brace.strip_prefix('}') {
             filled.push('}');
-            rest = &brace[1..];
+            rest = behind;
         } else {
             let end = brace.find('}').ok_or(Fault::Open)?;
             filled.push_str(&look_up(&brace[1..end], bindings)?.value.to_string());
             rest = &brace[end + 1..];
+        }
+        if filled.len() > TEXT_MAX {
+            return Err(Fault::TooLong);
         }
     }
     filled.push_str(rest);

@@ -202,12 +202,13 @@ pub(crate) fn parse(sources: &Sources, source: usize, problems: &mut Problems) -
     for error in errors.into_iter().take(20) {
         let place = Place::new(source, error.span().unwrap_or(0..0));
         let found = text.get(place.span()).unwrap_or_default();
-        let message = format!("is not TOML: {}", error.message());
-        problems.push(
-            Problem::new(place, "", message)
-                .found(found)
-                .accepted(["TOML"]),
-        );
+        let (what, expected) = match error.message().split_once(", expected ") {
+            Some((what, expected)) => (what, expected),
+            None if error.message().contains("duplicate") => (error.message(), "each key once"),
+            None => (error.message(), "TOML"),
+        };
+        let problem = Problem::new(place, "", format!("is not TOML: {what}"));
+        problems.push(problem.found(found).accepted([expected]));
     }
     Table::default()
 }

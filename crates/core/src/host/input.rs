@@ -76,12 +76,18 @@ impl Host {
         let opens = flags.contains(wire_tcp::Flags::SYN)
             && !flags.contains(wire_tcp::Flags::ACK)
             && !flags.contains(wire_tcp::Flags::RST);
-        if opens { self.accept(now, cx, id, tuple, segment) } else { None }
+        if opens {
+            self.accept(now, cx, id, tuple, segment)
+        } else {
+            None
+        }
     }
 
     /// Answers a segment for no connection with a reset (RFC 9293, 3.10.7.1).
     fn refuse(&mut self, cx: &mut Context, id: InterfaceId, tuple: Tuple, segment: &Segment) {
-        let Some(reset) = tcp::reset_for(segment, tuple) else { return };
+        let Some(reset) = tcp::reset_for(segment, tuple) else {
+            return;
+        };
         let (src, dst) = (*tuple.local.ip(), *tuple.remote.ip());
         let mut packet = [0; ipv4::HEADER_LEN + wire_tcp::HEADER_LEN_MIN];
         let ip = self.ip_repr(src, dst, Protocol::TCP, wire_tcp::HEADER_LEN_MIN as u16);
@@ -102,7 +108,17 @@ impl Host {
         let ident = self.next_ident;
         self.next_ident = ident.wrapping_add(1);
         let (dscp, ecn, ttl) = (0, Ecn::NotEct, TTL);
-        ipv4::Repr { src, dst, protocol, dscp, ecn, ident, dont_fragment: false, ttl, payload_len }
+        ipv4::Repr {
+            src,
+            dst,
+            protocol,
+            dscp,
+            ecn,
+            ident,
+            dont_fragment: false,
+            ttl,
+            payload_len,
+        }
     }
 }
 
@@ -124,7 +140,11 @@ fn parse_segment(cx: &mut Context, ip: &ipv4::Repr, frame: Frame) -> Result<Segm
 
 /// Damage that the bytes in memory may not show.
 pub(super) fn integrity(cx: &Context, frame: Frame) -> Integrity {
-    if cx.frames.is_corrupt(frame) { Integrity::Corrupt } else { Integrity::Intact }
+    if cx.frames.is_corrupt(frame) {
+        Integrity::Corrupt
+    } else {
+        Integrity::Intact
+    }
 }
 
 pub(super) fn reason(error: wire::Error) -> DropReason {

@@ -145,12 +145,18 @@ impl Host {
 
     /// The interface a link belongs to.
     pub fn interface_of(&self, link: LinkId) -> Option<InterfaceId> {
-        self.links.iter().find(|(known, _)| *known == link).map(|(_, id)| *id)
+        self.links
+            .iter()
+            .find(|(known, _)| *known == link)
+            .map(|(_, id)| *id)
     }
 
     /// The interface that reaches an address.
     pub fn route(&self, to: Ipv4Addr) -> Option<InterfaceId> {
-        self.interfaces.iter().position(|i| i.peer == to).map(InterfaceId)
+        self.interfaces
+            .iter()
+            .position(|i| i.peer == to)
+            .map(InterfaceId)
     }
 
     /// A frame arrived from a link.
@@ -159,22 +165,34 @@ impl Host {
         let Some(id) = self.interface_of(link) else {
             return cx.drop_frame(frame, crate::work::DropReason::NotForUs);
         };
-        self.interfaces[id.0].bond.handle_frame(now, cx, link, frame);
+        self.interfaces[id.0]
+            .bond
+            .handle_frame(now, cx, link, frame);
         self.run(now, cx, id);
     }
 
     /// A link's wire has taken `bytes` of what `poll_transmit` handed out.
     pub fn handle_transmitted(&mut self, now: Instant, cx: &mut Context, link: LinkId, bytes: u64) {
         if let Some(id) = self.interface_of(link) {
-            self.interfaces[id.0].bond.handle_transmitted(now, cx, link, bytes);
+            self.interfaces[id.0]
+                .bond
+                .handle_transmitted(now, cx, link, bytes);
             self.run(now, cx, id);
         }
     }
 
     /// A link came up or went down.
-    pub fn handle_link(&mut self, now: Instant, cx: &mut Context, link: LinkId, change: LinkChange) {
+    pub fn handle_link(
+        &mut self,
+        now: Instant,
+        cx: &mut Context,
+        link: LinkId,
+        change: LinkChange,
+    ) {
         if let Some(id) = self.interface_of(link) {
-            self.interfaces[id.0].bond.handle_link(now, cx, link, change);
+            self.interfaces[id.0]
+                .bond
+                .handle_link(now, cx, link, change);
             self.run(now, cx, id);
         }
     }
@@ -197,9 +215,19 @@ impl Host {
     }
 
     /// What may be sent on a link now.
-    pub fn poll_transmit(&mut self, now: Instant, cx: &mut Context, link: LinkId, burst: &mut Burst) {
-        let Some(id) = self.interface_of(link) else { return };
-        self.interfaces[id.0].bond.poll_transmit(now, cx, link, burst);
+    pub fn poll_transmit(
+        &mut self,
+        now: Instant,
+        cx: &mut Context,
+        link: LinkId,
+        burst: &mut Burst,
+    ) {
+        let Some(id) = self.interface_of(link) else {
+            return;
+        };
+        self.interfaces[id.0]
+            .bond
+            .poll_transmit(now, cx, link, burst);
         if !burst.is_empty() {
             self.run(now, cx, id);
         }
@@ -217,7 +245,9 @@ impl Host {
 
     /// A connection changed: pass its events on, let it send, keep its deadline, forget it when done.
     fn touched(&mut self, now: Instant, cx: &mut Context, id: ConnectionId) {
-        let Some(slot) = self.connections.get_mut(&id) else { return };
+        let Some(slot) = self.connections.get_mut(&id) else {
+            return;
+        };
         while let Some(event) = slot.connection.poll_event() {
             self.events.push_back(Event::Tcp(id, event));
         }
@@ -245,15 +275,25 @@ impl Host {
         while self.interfaces[id.0].bond.has_room() {
             let interface = &mut self.interfaces[id.0];
             if let Some(frame) = interface.outbox.pop_front() {
-                let meta = FrameMeta { len: cx.frames.len(frame) as u32, flow: 0 };
+                let meta = FrameMeta {
+                    len: cx.frames.len(frame) as u32,
+                    flow: 0,
+                };
                 interface.bond.send(now, cx, frame, meta);
                 continue;
             }
-            let Some(connection) = interface.runnable.pop_front() else { break };
-            let Some(slot) = self.connections.get_mut(&connection) else { continue };
+            let Some(connection) = interface.runnable.pop_front() else {
+                break;
+            };
+            let Some(slot) = self.connections.get_mut(&connection) else {
+                continue;
+            };
             match slot.connection.poll_transmit(now, cx) {
                 Some(frame) => {
-                    let meta = FrameMeta { len: cx.frames.len(frame) as u32, flow: slot.flow };
+                    let meta = FrameMeta {
+                        len: cx.frames.len(frame) as u32,
+                        flow: slot.flow,
+                    };
                     interface.bond.send(now, cx, frame, meta);
                     interface.runnable.push_back(connection);
                 }
@@ -265,8 +305,12 @@ impl Host {
     }
 
     fn rearm_connection(&mut self, id: ConnectionId) {
-        let deadline = self.connections.get(&id).and_then(|slot| slot.connection.poll_timeout());
-        self.deadlines.set(DEADLINE_CONNECTIONS + id.0, deadline.map(|(at, _)| at));
+        let deadline = self
+            .connections
+            .get(&id)
+            .and_then(|slot| slot.connection.poll_timeout());
+        self.deadlines
+            .set(DEADLINE_CONNECTIONS + id.0, deadline.map(|(at, _)| at));
     }
 
     fn rearm_interface(&mut self, id: InterfaceId) {
@@ -280,7 +324,10 @@ impl Host {
             let waiting: usize = i.bond.members().iter().map(Member::waiting_frames).sum();
             i.outbox.len() + i.bond.ingress_frames() + waiting
         };
-        let early = self.connections.values().map(|slot| slot.connection.held_frames());
+        let early = self
+            .connections
+            .values()
+            .map(|slot| slot.connection.held_frames());
         self.interfaces.iter().map(held).sum::<usize>() + early.sum::<usize>()
     }
 

@@ -48,7 +48,12 @@ impl Host {
         syn: &Segment,
     ) -> Option<ConnectionId> {
         let port = tuple.local.port();
-        let config = self.listeners.iter().find(|l| l.port == port)?.config.clone();
+        let config = self
+            .listeners
+            .iter()
+            .find(|l| l.port == port)?
+            .config
+            .clone();
         let iss = SeqNumber(self.rng.next_u32());
         let connection = Connection::accept(now, cx, config, tuple, iss, syn);
         let id = self.insert(now, cx, interface, connection, tuple);
@@ -68,14 +73,30 @@ impl Host {
         self.next_connection += 1;
         let flow = flow_hash(&tuple);
         self.demux.insert((tuple.local.port(), tuple.remote), id);
-        self.connections.insert(id, Slot { connection, interface, flow, runnable: false });
+        self.connections.insert(
+            id,
+            Slot {
+                connection,
+                interface,
+                flow,
+                runnable: false,
+            },
+        );
         self.touched(now, cx, id);
         id
     }
 
     /// Hands data over for sending; answers how many bytes were taken. The rest waits for `Writable`.
-    pub fn write(&mut self, now: Instant, cx: &mut Context, id: ConnectionId, data: Data<'_>) -> usize {
-        let Some(slot) = self.connections.get_mut(&id) else { return 0 };
+    pub fn write(
+        &mut self,
+        now: Instant,
+        cx: &mut Context,
+        id: ConnectionId,
+        data: Data<'_>,
+    ) -> usize {
+        let Some(slot) = self.connections.get_mut(&id) else {
+            return 0;
+        };
         let taken = slot.connection.write(now, data);
         self.touched(now, cx, id);
         taken
@@ -90,7 +111,9 @@ impl Host {
         max: usize,
         sink: impl FnMut(Chunk<'_>),
     ) -> usize {
-        let Some(slot) = self.connections.get_mut(&id) else { return 0 };
+        let Some(slot) = self.connections.get_mut(&id) else {
+            return 0;
+        };
         let read = slot.connection.read(max, sink);
         self.touched(now, cx, id);
         read
@@ -122,7 +145,8 @@ impl Host {
 
 /// A hash of a connection's two ends, for policies that keep a flow together.
 fn flow_hash(tuple: &Tuple) -> u32 {
-    let mut hash = u64::from(u32::from(*tuple.local.ip())) << 32 | u64::from(u32::from(*tuple.remote.ip()));
+    let mut hash =
+        u64::from(u32::from(*tuple.local.ip())) << 32 | u64::from(u32::from(*tuple.remote.ip()));
     hash ^= u64::from(tuple.local.port()) << 16 | u64::from(tuple.remote.port());
     hash = (hash ^ hash >> 32).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     (hash >> 32) as u32

@@ -1,12 +1,12 @@
 //! One file in one direction, with the stop-watch of the program that sends it.
 
 use super::Call;
+use std::net::SocketAddrV4;
 use trunkline_core::host::{ConnectionId, Event};
 use trunkline_core::tcp::config::Config;
 use trunkline_core::tcp::{self, Chunk, Data};
 use trunkline_core::time::{Duration, Instant};
 use trunkline_plan::model::{self, Content};
-use std::net::SocketAddrV4;
 
 /// Bytes of the pattern; a prime, so that no segment size repeats it in step.
 const PATTERN_BYTES: usize = 251;
@@ -192,7 +192,11 @@ impl Bulk {
                 at += bytes.len() as u64;
             }
             Chunk::Elided(len) => {
-                wrong += if content == Content::Zeros { 0 } else { len as u64 };
+                wrong += if content == Content::Zeros {
+                    0
+                } else {
+                    len as u64
+                };
                 at += len as u64;
             }
         });

@@ -1,10 +1,10 @@
 //! ICMP echo in a fixed rhythm, with every round trip kept.
 
 use super::Call;
+use std::net::Ipv4Addr;
 use trunkline_core::host::{Echo, Event};
 use trunkline_core::time::{Duration, Instant};
 use trunkline_plan::model;
-use std::net::Ipv4Addr;
 
 /// One sequence of echo requests.
 pub(crate) struct Ping {
@@ -53,11 +53,16 @@ impl Ping {
     }
 
     pub(crate) fn is_done(&self) -> bool {
-        self.plan.count.is_none_or(|count| self.round_trips.len() >= count as usize)
+        self.plan
+            .count
+            .is_none_or(|count| self.round_trips.len() >= count as usize)
     }
 
     pub(crate) fn poll_timeout(&self) -> Option<Instant> {
-        let more = self.plan.count.is_none_or(|count| self.sent_at.len() < count as usize);
+        let more = self
+            .plan
+            .count
+            .is_none_or(|count| self.sent_at.len() < count as usize);
         more.then_some(self.next_at)
     }
 
@@ -74,7 +79,9 @@ impl Ping {
     }
 
     pub(crate) fn handle_event(&mut self, call: &mut Call<'_>, host: usize, event: &Event) -> bool {
-        let Event::EchoReply(echo) = event else { return false };
+        let Event::EchoReply(echo) = event else {
+            return false;
+        };
         if host != self.hosts[0] || echo.ident != self.ident {
             return false;
         }

@@ -185,15 +185,9 @@ pub(super) fn ends(
             EndKind::Tun,
             reader::choice(&END_KINDS, &[]),
         );
-        let address = s.or(problems, "address", Vec::new(), addresses);
-        if let Some(taken) = address
-            .iter()
-            .find(|a| list.iter().any(|e| e.address.iter().any(|b| b.ip == a.ip)))
-        {
-            let message = format!("another end has the address {}", taken.ip);
-            let problem = Problem::new(s.place, s.key("address"), message);
-            problems.push(problem.accepted(["an address of its own"]));
-        }
+        let address = s.or(problems, "address", Vec::new(), |node| {
+            own_addresses(node, &list)
+        });
         s.later(&END_LATER);
         s.finish(problems);
         list.push(End {
@@ -232,6 +226,19 @@ fn addresses(node: &Node) -> Taken<Vec<Address>> {
         .as_array()
         .ok_or_else(|| Unfit::new("is not an array", ADDRESS_FORM))?;
     nodes.iter().map(address).collect()
+}
+
+/// Addresses no other end has.
+fn own_addresses(node: &Node, ends: &[End]) -> Taken<Vec<Address>> {
+    let own = addresses(node)?;
+    let mut others = ends.iter().flat_map(|e| &e.address);
+    match others.find(|a| own.iter().any(|b| a.ip == b.ip)) {
+        Some(taken) => {
+            let message = format!("holds {}, which another end has", taken.ip);
+            Err(Unfit::new(message, "addresses of its own"))
+        }
+        None => Ok(own),
+    }
 }
 
 fn address(node: &Node) -> Taken<Address> {

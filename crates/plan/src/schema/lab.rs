@@ -44,9 +44,6 @@ pub(super) fn lab(
 ) -> Option<Lab> {
     let empty = crate::tree::Table::default();
     let mut s = section.unwrap_or_else(|| Section::new(&empty, place, "lab"));
-    for key in EXPERIMENT_LAB_KEYS {
-        s.node(key);
-    }
     let seed = s.or(problems, "seed", 1, reader::whole(0, i128::from(u64::MAX)));
     let duration = s.or(problems, "duration", DURATION, reader::some_time);
     let warmup = s.or(problems, "warmup", Duration::ZERO, reader::duration);
@@ -77,6 +74,9 @@ pub(super) fn lab(
         .into_iter()
         .map(|e| expect(e, scope, problems))
         .collect();
+    for key in EXPERIMENT_LAB_KEYS {
+        s.node(key);
+    }
     s.later(&["host", "switch"]);
     s.finish(problems);
     Some(Lab {
@@ -119,6 +119,7 @@ fn chips(s: &mut Section<'_>, scope: &mut Scope, problems: &mut Problems) -> Vec
                 );
             }
         }
+        s.node("count");
         s.finish(problems);
         let links = links.into_iter().map(|(link, _)| link).collect();
         list.extend(name.map(|name| Chip { name, rate, links }));
@@ -152,6 +153,7 @@ fn faults(s: &mut Section<'_>, scope: &Scope, problems: &mut Problems) -> Vec<Fa
         });
         let down_at = s.req(problems, "down_at", "\"20s\"", reader::duration);
         let up_after = s.opt(problems, "up_after", reader::some_time);
+        s.node("count");
         s.finish(problems);
         list.extend(link.zip(down_at).map(|(link, down_at)| Fault {
             link,
@@ -206,6 +208,7 @@ fn flow(
         problems.push(problem.accepted(["`tcp` for app kind \"bulk\""]));
     }
     let tcp = tcp::tcp(section, mtu, problems);
+    s.node("count");
     s.finish(problems);
     let (bond, direction) = route?;
     Some(Flow {
@@ -352,7 +355,7 @@ fn range(node: &Node) -> Taken<[f64; 2]> {
     }
 }
 
-/// `NAME.METRIC` with a name the plan has; which metrics there are is the lab's to say.
+/// `NAME.METRIC` with a name the plan has and a metric there is.
 fn metric(scope: &Scope) -> impl Fn(&Node) -> Taken<String> {
     let names: Vec<String> = scope.names.iter().map(|n| n.name.clone()).collect();
     move |node| {
@@ -368,6 +371,16 @@ fn metric(scope: &Scope) -> impl Fn(&Node) -> Taken<String> {
                 message: format!("names `{name}`, which is no flow, link, bond or chip"),
                 accepted: names.iter().map(|n| format!("{n}.METRIC")).collect(),
                 nearest: crate::diagnostic::nearest(name, &names),
+            });
+        }
+        if !crate::metric::is_known(metric) {
+            return Err(Unfit {
+                message: format!("`{metric}` is no metric"),
+                accepted: crate::metric::all()
+                    .into_iter()
+                    .map(str::to_owned)
+                    .collect(),
+                nearest: crate::diagnostic::nearest(metric, &crate::metric::all()),
             });
         }
         Ok(text)

@@ -68,6 +68,7 @@ pub(super) fn link(mut s: Section<'_>, scope: &mut Scope, problems: &mut Problem
     let framing = framing(&mut s, payload, problems);
     let lab = link_lab(&mut s, problems);
     let at = link_at(&mut s, problems);
+    s.node("count");
     s.later(&["dial"]);
     s.finish(problems);
     let rate = rate?;

@@ -99,9 +99,6 @@ pub(crate) fn plan(root: &Table, place: Place, problems: &mut Problems) -> Optio
     }
     let mut scope = Scope::default();
     let mut top = Section::new(root, place, "");
-    for key in EXPERIMENT_KEYS {
-        top.node(key);
-    }
     let name = top.req(problems, "name", "\"…\"", reader::name);
     let link_sections = top.sections(problems, "link");
     let links = link_sections
@@ -132,6 +129,9 @@ pub(crate) fn plan(root: &Table, place: Place, problems: &mut Problems) -> Optio
     }
     let lab = top.section(problems, "lab");
     let lab = lab::lab(lab, place, &mut scope, parts, problems);
+    for key in EXPERIMENT_KEYS {
+        top.node(key);
+    }
     top.later(&["peer", "output", "report"]);
     top.finish(problems);
 

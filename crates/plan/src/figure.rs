@@ -1,0 +1,179 @@
+//! `[[lab.figure]]`: what an experiment is to give, beside what its source printed.
+
+use crate::diagnostic::{Problem, Problems};
+use crate::knee::{self, Knee};
+use crate::metric;
+use crate::model::Plan;
+use crate::reader::{self, Section, Taken, Unfit};
+use crate::rows::fits_row;
+use crate::source::Place;
+use crate::template::{self, Bindings};
+use crate::tree::{Node, Table, Value};
+
+/// `[[lab.figure]]` for one row: what is compared with what.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Figure {
+    /// Its name, unique over all rows.
+    pub id: String,
+    /// The metric.
+    pub what: String,
+    /// The unit after scaling.
+    pub unit: String,
+    /// The variant that `reproduced` is measured in; none is the plan as it stands.
+    pub variant: Option<String>,
+    /// What the source printed.
+    pub published: Option<f64>,
+    /// The band, as a share of `published`.
+    pub within: Option<f64>,
+    /// Whether parameters were fitted without this row.
+    pub held_out: bool,
+    /// Why a deviation is accepted.
+    pub note: Option<String>,
+    /// What the metric is multiplied by.
+    pub scale: f64,
+    /// The metric of the column `trunkline`, measured in the variant of that name.
+    pub trunkline: Option<String>,
+    /// The metric of the column `ceiling`, measured there too.
+    pub ceiling: Option<String>,
+    /// The figure is where the metric's curve over the rows bends, not the metric itself; then all
+    /// rows of the curve share one name.
+    pub knee: Option<Knee>,
+    pub(crate) place: Place,
+}
+
+/// The figures of a row, whose values `bindings` hold, in a plan with these variants.
+pub(crate) fn figures(
+    root: &Table,
+    variants: &[&str],
+    bindings: &Bindings,
+    problems: &mut Problems,
+) -> Vec<Figure> {
+    let nodes = root.table("lab").and_then(|t| t.node("figure"));
+    let mut figures = Vec::new();
+    for (i, node) in nodes
+        .and_then(Node::as_array)
+        .unwrap_or_default()
+        .iter()
+        .enumerate()
+    {
+        let path = format!("lab.figure.{i}");
+        let Some(table) = node.as_table() else {
+            problems.push(reader::wrong_type(node, &path, "[[lab.figure]]"));
+            continue;
+        };
+        if !fits_row(table.node("where"), &path, bindings, problems) {
+            continue;
+        }
+        let filled = template::fill_value(node, bindings, &path, problems);
+        if let Some(table) = filled.as_ref().and_then(Node::as_table) {
+            let section = Section::new(table, node.place, path);
+            figures.extend(figure(section, variants, bindings, problems));
+        }
+    }
+    figures
+}
+
+fn figure(
+    mut s: Section<'_>,
+    variants: &[&str],
+    bindings: &Bindings,
+    problems: &mut Problems,
+) -> Option<Figure> {
+    let choices: Vec<(&str, &str)> = variants.iter().map(|n| (*n, *n)).collect();
+    let id = s.req(problems, "id", "\"goodput mtu={mtu}\"", reader::text);
+    let what = s.req(problems, "what", "\"FLOW.METRIC\"", reader::text);
+    let unit = s.req(problems, "unit", "\"bit/s\"", reader::text);
+    let chosen = s.opt(problems, "variant", reader::choice(&choices, &[]));
+    let reproduced = variants.iter().copied().find(|n| *n == "reproduced");
+    let variant = chosen.or(reproduced).map(str::to_owned);
+    let published = s.opt(problems, "published", reader::number);
+    let within = s.opt(problems, "within", share);
+    let key = s.key("held_out");
+    let held_out = match s.node("held_out") {
+        Some(Node {
+            value: Value::Bool(held_out),
+            ..
+        }) => *held_out,
+        Some(filter) => fits_row(Some(filter), &key, bindings, problems),
+        None => false,
+    };
+    let note = s.opt(problems, "note", reader::text);
+    let notes = s.sections(problems, "notes");
+    let mut special = None;
+    for mut s in notes {
+        let path = s.key("where");
+        let fitting = fits_row(s.node("where"), &path, bindings, problems);
+        let text = s.req(problems, "text", "\"…\"", reader::text);
+        s.finish(problems);
+        special = special.or(text.filter(|_| fitting));
+    }
+    let scale = s.or(problems, "scale", 1.0, reader::number);
+    let trunkline = s.opt(problems, "trunkline", reader::text);
+    let ceiling = s.opt(problems, "ceiling", reader::text);
+    let knee = s
+        .section(problems, "knee")
+        .and_then(|s| knee::knee(s, bindings, problems));
+    s.node("where");
+    let place = s.place;
+    s.finish(problems);
+    let note = special.or(note);
+    let (id, what, unit) = (id?, what?, unit?);
+    Some(Figure {
+        id,
+        what,
+        unit,
+        variant,
+        published,
+        within,
+        held_out,
+        note,
+        scale,
+        trunkline,
+        ceiling,
+        knee,
+        place,
+    })
+}
+
+/// Tells metrics of a figure that name nothing the plan has.
+pub(crate) fn check_metrics(figure: &Figure, plan: &Plan, problems: &mut Problems) {
+    let links = plan.links.iter().map(|l| l.name.as_str());
+    let bonds = plan.bonds.iter().map(|b| b.name.as_str());
+    let flows = plan.lab.flows.iter().map(|f| f.name.as_str());
+    let chips = plan.lab.chips.iter().map(|c| c.name.as_str());
+    let names: Vec<&str> = flows.chain(links).chain(bonds).chain(chips).collect();
+    let metrics = [
+        Some(&figure.what),
+        figure.trunkline.as_ref(),
+        figure.ceiling.as_ref(),
+    ];
+    for metric in metrics.into_iter().flatten() {
+        let name = metric.split('.').next().unwrap_or_default();
+        if !names.contains(&name) || name.len() + 1 >= metric.len() {
+            let message = format!("`{metric}` is no NAME.METRIC of this plan");
+            let problem = Problem::new(figure.place, "lab.figure", message);
+            problems.push(problem.names(name, &names));
+        } else if !metric::is_known(metric) {
+            let message = format!("`{metric}`: there is no such metric");
+            let problem = Problem::new(figure.place, "lab.figure", message);
+            problems.push(problem.names(metric::last(metric), &metric::all()));
+        }
+    }
+}
+
+/// Two figures of a result cannot have one id.
+pub(crate) fn same_id(figure: &Figure) -> Problem {
+    let message = format!("two rows give a figure the id `{}`", figure.id);
+    let problem = Problem::new(figure.place, "lab.figure.id", message);
+    problem
+        .found(&figure.id)
+        .accepted(["an id with the values that tell rows apart"])
+}
+
+/// A share above zero.
+fn share(node: &Node) -> Taken<f64> {
+    match reader::number(node)? {
+        n if n > 0.0 => Ok(n),
+        _ => Err(Unfit::new("is not above zero", "a share such as 0.05")),
+    }
+}

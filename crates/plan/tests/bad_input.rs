@@ -1,0 +1,462 @@
+//! Every kind of bad input is told with file, line, caret and the accepted form.
+
+use trunkline_plan::{Diagnostics, Document};
+
+const GOOD: &str = include_str!("../../../plans/eql-two-modems.toml");
+
+fn no_files(_: &str) -> Result<String, String> {
+    Err("no such file".into())
+}
+
+fn errors(bytes: impl AsRef<[u8]>) -> Diagnostics {
+    match Document::parse("p.toml", bytes, &no_files) {
+        Ok(document) => document.check(),
+        Err(diagnostics) => diagnostics,
+    }
+}
+
+/// The errors of the good plan with one text replaced, which must be there.
+fn changed(from: &str, to: &str) -> String {
+    assert!(GOOD.contains(from), "`{from}` is in the plan");
+    errors(GOOD.replacen(from, to, 1)).to_string()
+}
+
+fn set(key: &str, value: &str) -> String {
+    let mut document = Document::parse("p.toml", GOOD, &no_files).expect("it parses");
+    match document.set(key, value) {
+        Ok(()) => document.check().to_string(),
+        Err(diagnostics) => diagnostics.to_string(),
+    }
+}
+
+#[test]
+fn an_unknown_key_is_told_with_the_nearest() {
+    let expected = "\
+p.toml:9:1: unknown key `wieght`
+ 9 | wieght  = \"28.8kbit\"                  # what EQL is told; defaults to rate
+   | ^^^^^^
+   = accepted: name, kind, rate, weight, mtu, direction, trunk, payload, framing, lab, at, count
+   = did you mean `weight`?
+";
+    assert_eq!(changed("weight  = ", "wieght  = "), expected);
+}
+
+#[test]
+fn a_missing_unit_is_told_with_the_accepted_form() {
+    let expected = "\
+p.toml:8:11: `rate` has no unit
+ 8 | rate    = 28800                  # tc(8) units; a bare number is an error
+   |           ^^^^^
+   = accepted: a rate such as \"28.8kbit\" or \"10mbit\" (bit, kbit, mbit, gbit, tbit, Kibit, Mibit, Gibit)
+";
+    assert_eq!(
+        changed("rate    = \"28.8kbit\"", "rate    = 28800"),
+        expected
+    );
+}
+
+#[test]
+fn a_mode_of_a_later_version_lists_those_that_exist() {
+    let expected = "\
+p.toml:28:8: `mode` \"802.3ad\" is not in this version
+ 28 | mode = \"802.3ad\" #
+    |        ^^^^^^^^^
+    = accepted: \"earliest\", \"eql\", \"eql-early\", \"balance-rr\", \"active-backup\"
+";
+    let comment = GOOD
+        .lines()
+        .find(|l| l.starts_with("mode "))
+        .expect("a mode");
+    assert_eq!(changed(comment, "mode = \"802.3ad\" #"), expected);
+}
+
+/// What replaces what, and the first line and further parts of the error.
+const CASES: &[(&str, &str, &str, &[&str])] = &[
+    (
+        "rate    = \"28.8kbit\"",
+        "rate = \"28.8kbps\"",
+        "p.toml:8:8: `rate` says `bps`",
+        &["write `bit`"],
+    ),
+    (
+        "rate    = \"28.8kbit\"",
+        "rate = \"0kbit\"",
+        "p.toml:8:8: `rate` is zero",
+        &["a rate such as"],
+    ),
+    (
+        "rate    = \"28.8kbit\"",
+        "rate = nan",
+        "p.toml:8:8: `rate` has no unit",
+        &["a rate such as"],
+    ),
+    (
+        "rate    = \"28.8kbit\"",
+        "rate = \"-1kbit\"",
+        "p.toml:8:8: `rate` is negative",
+        &[],
+    ),
+    (
+        "rate    = \"28.8kbit\"",
+        "rate = { up = \"1kbit\" }",
+        "p.toml:8:8: `rate` has no `down`",
+        &["{ up ="],
+    ),
+    (
+        "\"modem0\", \"modem1\"",
+        "\"modem0\", \"modem2\"",
+        "p.toml:27:22: there is no link `modem2`",
+        &["accepted: modem0, modem1", "did you mean `modem0`?"],
+    ),
+    (
+        "\"modem0\", \"modem1\"",
+        "\"modem0\", \"modem0\"",
+        "p.toml:27:22: link `modem0` is named twice",
+        &["each link once"],
+    ),
+    (
+        "name    = \"modem1\"",
+        "name    = \"modem0\"",
+        "p.toml:17:11: duplicate name `modem0`",
+        &["a name of its own"],
+    ),
+    (
+        "name = \"ftp\"",
+        "name = \"eql0\"",
+        "p.toml:48:8: duplicate name `eql0`: a bond has it already",
+        &[],
+    ),
+    (
+        "delay = \"50ms\"",
+        "delay = \"-50ms\"",
+        "p.toml:12:21: `delay` is negative",
+        &["a duration such as \"50ms\""],
+    ),
+    (
+        "queue = \"20p\"",
+        "queue = \"0p\"",
+        "p.toml:12:37: `queue` is zero",
+        &["a limit in packets"],
+    ),
+    (
+        "mtu     = 576",
+        "mtu = 67",
+        "p.toml:29:7: `mtu` is out of range",
+        &["a whole number from 68 to 65535"],
+    ),
+    (
+        "members = [\"modem0\", \"modem1\"]",
+        "members = []",
+        "p.toml:27:11: the bond has no members",
+        &["at least one"],
+    ),
+    (
+        "members = [\"modem0\", \"modem1\"]",
+        "",
+        "p.toml:25:7: `members` is missing",
+        &["at least one"],
+    ),
+    (
+        "mode    = \"eql\"",
+        "mode = \"eqll\"",
+        "p.toml:28:8: `mode` \"eqll\" is unknown",
+        &["\"balance-rr\"", "did you mean `eql`?"],
+    ),
+    (
+        "kind    = \"serial\"",
+        "kind = \"udp\"",
+        "p.toml:7:8: `kind` \"udp\" is not in this version",
+        &["accepted: \"serial\""],
+    ),
+    (
+        "cc = \"reno\"",
+        "cc = \"cubic\"",
+        "p.toml:52:15: `cc` \"cubic\" is not in this version",
+        &["accepted: \"reno\""],
+    ),
+    (
+        "reorder = \"off\"",
+        "cipher = \"none\"",
+        "p.toml:30:1: `cipher` is not in this version",
+        &["accepted: ends, members"],
+    ),
+    (
+        "reorder = \"off\"",
+        "max_slaves = 1",
+        "p.toml:25:7: 2 members, but EQL takes 1",
+        &["max_slaves = 2"],
+    ),
+    (
+        "reorder = \"off\"",
+        "at.house.mode = \"eql\"",
+        "p.toml:30:4: `house` is not an end",
+        &["did you mean `home`?"],
+    ),
+    (
+        "at.isp ",
+        "at.ips ",
+        "p.toml:14:4: `ips` is not an end of bond `eql0`",
+        &["did you mean `isp`?"],
+    ),
+    (
+        "from = \"home\"",
+        "from = \"hom\"",
+        "p.toml:49:8: `from` \"hom\" is no end of a bond",
+        &["did you mean `home`?"],
+    ),
+    (
+        "from = \"home\"",
+        "from = \"isp\"",
+        "p.toml:50:8: no bond joins `isp` and `isp`",
+        &["home and isp"],
+    ),
+    (
+        "app  = { kind = \"bulk\", bytes = \"256KiB\" }",
+        "",
+        "p.toml:47:1: `app` is missing",
+        &["kind = \"bulk\""],
+    ),
+    (
+        "kind = \"bulk\", bytes = \"256KiB\"",
+        "kind = \"ping\"",
+        "p.toml:52:8: a ping has no `tcp`",
+        &[],
+    ),
+    (
+        "seed     = 1995",
+        "runs = 5",
+        "p.toml:43:1: `runs` without randomness",
+        &["lab.loss"],
+    ),
+    (
+        "warmup   = \"5s\"",
+        "warmup = \"300s\"",
+        "p.toml:45:10: `warmup` is not shorter than `duration`",
+        &[],
+    ),
+    (
+        "[0.7, 1.3]",
+        "[1.7, 1.3]",
+        "p.toml:54:1: the lower bound is above",
+        &[],
+    ),
+    (
+        "ftp.goodput",
+        "ftpp.goodput",
+        "p.toml:55:9: `what` names `ftpp`",
+        &["did you mean `ftp`?"],
+    ),
+    (
+        "\"256KiB\"",
+        "\"{size}\"",
+        "p.toml:51:33: nothing is called `size` here",
+        &["{{ for a brace"],
+    ),
+    (
+        "10.1.1.2/30",
+        "10.1.1.1/30",
+        "p.toml:40:11: `address` holds 10.1.1.1, which another end has",
+        &[],
+    ),
+    (
+        "10.1.1.2/30",
+        "10.1.1.2",
+        "p.toml:40:11: `address` holds `10.1.1.2`",
+        &["prefix length"],
+    ),
+    (
+        "[end.isp]",
+        "[end.ips]",
+        "p.toml:37:6: `ips` is not an end",
+        &["did you mean `isp`?"],
+    ),
+    (
+        "name = \"eql-two-modems\"",
+        "name = \"eql-two-modems",
+        "p.toml:3:23: is not TOML",
+        &[],
+    ),
+    (
+        "name = \"eql-two-modems\"",
+        "include = [\"x.toml\"]",
+        "p.toml:3:12: `x.toml` cannot be read: no such file",
+        &[],
+    ),
+    (
+        "name = \"eql-two-modems\"",
+        "",
+        "p.toml:1:1: `name` is missing",
+        &["name = "],
+    ),
+    (
+        "[bond.eql0]",
+        "[bond.b]\nends = [\"home\", \"isp\"]\nmembers = [\"modem1\"]\n[bond.eql0]",
+        "p.toml:30:11: link `modem1` is a member of `b` too",
+        &["each link in one bond"],
+    ),
+];
+
+#[test]
+fn every_kind_of_mistake_has_its_place_caret_and_accepted_form() {
+    let mut wrong = String::new();
+    for (from, to, first, parts) in CASES {
+        let text = changed(from, to);
+        let complete = ["^"].iter().chain(*parts).all(|part| text.contains(part));
+        if !text.starts_with(first) || !complete {
+            wrong += &format!("{from} -> {to}\nwanted {first} {parts:?}\n{text}\n");
+        }
+    }
+    assert_eq!(wrong, "");
+}
+
+#[test]
+fn all_errors_are_told_at_once_in_the_order_of_the_text() {
+    let text = GOOD
+        .replace("rate    = \"28.8kbit\"", "rate = 1")
+        .replace("mtu     = 576", "mtu = 1");
+    let errors = errors(text).errors;
+    let keys: Vec<(&str, usize)> = errors.iter().map(|e| (e.key.as_str(), e.line)).collect();
+    assert_eq!(keys, [("link.modem0.rate", 8), ("bond.eql0.mtu", 29)]);
+    assert_eq!(errors[0].found, "1");
+}
+
+#[test]
+fn files_that_are_no_plan_are_told_so() {
+    let first = |bytes: &[u8]| {
+        errors(bytes)
+            .to_string()
+            .lines()
+            .next()
+            .unwrap_or_default()
+            .to_owned()
+    };
+    assert_eq!(first(b""), "p.toml:1:1: the plan is empty");
+    assert_eq!(first(b"# nothing\n"), "p.toml:1:1: the plan is empty");
+    assert_eq!(
+        first(&[b'a', b'\n', 0, 159, 146]),
+        "p.toml:2:2: the file is not UTF-8 text"
+    );
+    assert!(first(b"\x00\x01 = junk").starts_with("p.toml:1:1: is not TOML"));
+    assert_eq!(first(b"name = \"x\""), "p.toml:1:1: the plan has no bond");
+    assert_eq!(
+        first(b"name = \"x\"\nlink = 3\n[bond]\n"),
+        "p.toml:2:8: `link` is a number"
+    );
+    let large = vec![b'#'; (1 << 20) + 1];
+    assert_eq!(
+        first(&large),
+        "p.toml:1:1: the file is too large for a plan"
+    );
+}
+
+#[test]
+fn nothing_from_the_plan_can_drive_the_terminal() {
+    let text = errors("name = \"x\"\n\"\\u001b[31m\" = 1\n").to_string();
+    assert!(
+        !text.chars().any(|c| c.is_control() && c != '\n'),
+        "{text:?}"
+    );
+}
+
+#[test]
+fn what_is_set_wrongly_points_at_the_set() {
+    let expected = "\
+--set:1:1: unknown key `mod`
+ 1 | bond.eql0.mod=eql
+   | ^^^^^^^^^^^^^
+   = accepted: ends, members, mode, at, mtu, reorder, max_slaves
+   = did you mean `mode`?
+";
+    assert_eq!(set("bond.eql0.mod", "eql"), expected);
+    assert!(
+        set("link.modem9.rate", "1kbit").starts_with("--set:1:1: there is no `modem9` in `link`")
+    );
+    assert!(set("lnk.modem0.rate", "1kbit").contains("did you mean `link`?"));
+    assert!(set("link.modem0.rate", "10000").starts_with("--set:1:18: `rate` has no unit"));
+    assert!(set("link..rate", "1kbit").starts_with("--set:1:1: is not a dotted key"));
+    assert!(set("", "").starts_with("--set:1:1: is not a dotted key"));
+    assert_eq!(set("link.*.rate", "10kbit"), "");
+    assert_eq!(set("lab.flow.ftp.app.bytes", "\"1MB\""), "");
+}
+
+#[test]
+fn plans_of_later_versions_are_refused_with_what_exists() {
+    let later: [(&str, &str, &[&str]); 6] = [
+        (
+            "cable",
+            include_str!("later/cable-oneway.toml"),
+            &["\"cable\" is not in", "\"serial\""],
+        ),
+        (
+            "dsl",
+            include_str!("later/dsl-lte-tunnel.toml"),
+            &["\"udp\" is not in", "`cipher` is not in"],
+        ),
+        (
+            "hub",
+            include_str!("later/hub-many-clients.toml"),
+            &["`peer` is not in"],
+        ),
+        (
+            "incast",
+            include_str!("later/incast-1g.toml"),
+            &["`switch` is not in", "\"bulk\", \"ping\""],
+        ),
+        (
+            "lacp",
+            include_str!("later/lacp-2xgbe.toml"),
+            &["\"802.3ad\" is not in", "\"earliest\""],
+        ),
+        (
+            "udp",
+            include_str!("later/udp-two-paths.toml"),
+            &["\"udp\" is not in", "`monitor` is not in"],
+        ),
+    ];
+    for (name, text, parts) in later {
+        let text = errors(text).to_string();
+        for part in parts {
+            assert!(text.contains(part), "{name}: no {part} in\n{text}");
+        }
+    }
+    let load = |path: &str| match path {
+        "dsl-lte-tunnel.toml" => Ok(include_str!("later/dsl-lte-tunnel.toml").to_owned()),
+        _ => Err("no such file".into()),
+    };
+    let sweep = include_str!("later/bond-skew-sweep.toml");
+    let sweep = Document::parse("bond-skew-sweep.toml", sweep, &load).expect("it parses");
+    let text = sweep.check().to_string();
+    assert!(
+        text.contains("bond-skew-sweep.toml:19:2: `output` is not in this version"),
+        "{text}"
+    );
+    assert!(
+        text.contains("dsl-lte-tunnel.toml:6:13: `kind` \"udp\""),
+        "{text}"
+    );
+}
+
+#[test]
+fn includes_merge_by_key_and_by_name_and_never_go_round() {
+    let load = |path: &str| match path {
+        "base.toml" => Ok(GOOD.to_owned()),
+        "round.toml" => Ok("include = [\"round.toml\"]".to_owned()),
+        _ => Err("no such file".into()),
+    };
+    let text = "name = \"b\"\ninclude = [\"base.toml\"]\n[[link]]\nname = \"modem1\"\nrate = \"9.6kbit\"\n[bond.eql0]\nmtu = 296\n";
+    let document = Document::parse("p.toml", text, &load).expect("it parses");
+    let plan = document
+        .experiment()
+        .and_then(|e| e.plan(0, None))
+        .expect("a plan");
+    assert_eq!((plan.name.as_str(), plan.bonds[0].mtu), ("b", 296));
+    let rates: Vec<u64> = plan.links.iter().map(|l| l.rate.up.as_bps()).collect();
+    assert_eq!(rates, [28_800, 9_600]);
+    let round = Document::parse("p.toml", "include = [\"round.toml\"]", &load);
+    assert!(
+        round
+            .expect_err("endless")
+            .to_string()
+            .contains("the file includes itself")
+    );
+}
