@@ -38,7 +38,10 @@ impl Connection {
                 self.take_in_syn_sent(now, cx, segment);
                 cx.frames.remove(frame);
             }
-            _ if self.is_repeated_syn(segment) => self.repeat_syn_ack(cx, frame),
+            _ if self.is_repeated_syn(segment) => {
+                self.take_repeated_syn(now, cx, segment);
+                cx.frames.remove(frame);
+            }
             _ => {
                 if !self.take_control(now, segment) || !self.take_ack(now, cx, segment) {
                     cx.frames.remove(frame);

@@ -138,7 +138,13 @@ impl Connection {
         }
         let complete = self.snd_una.ge(self.repairing.recover);
         match self.repairing.phase {
-            Phase::Open => self.repairing.dup_acks = 0,
+            Phase::Open => {
+                self.repairing.dup_acks = 0;
+                // Pulled along, or it would lie ahead once the sequence space has wrapped.
+                if self.snd_una.gt(self.repairing.recover) {
+                    self.repairing.recover = self.snd_una - 1;
+                }
+            }
             _ if complete => self.end_repair(now),
             Phase::Loss => self.repairing.dup_acks = 0,
             Phase::Recovery => match self.agreed.repair {
