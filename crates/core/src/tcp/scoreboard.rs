@@ -301,18 +301,6 @@ impl Scoreboard {
         Some(index)
     }
 
-    /// The first record below the highest SACK that is neither SACKed nor lost nor sent again.
-    pub fn next_suspect(&self) -> Option<usize> {
-        let end = self.sacked_end.saturating_sub(self.first) as usize;
-        let from = self.judged_end.saturating_sub(self.first) as usize;
-        (from..end).find(|index| self.records[*index].fate == Fate::InFlight)
-    }
-
-    /// Whether a record was sent once and nothing is known of it.
-    pub fn is_in_flight(&self, index: usize) -> bool {
-        self.records[index].fate == Fate::InFlight
-    }
-
     /// Notes that a record leaves (again).
     pub fn sent(&mut self, index: usize, now: Instant) {
         let record = &mut self.records[index];
