@@ -1,7 +1,7 @@
 //! Segments in: the steps of RFC 9293, 3.10.7.4 in their order, with the checks of RFC 5961 and the
 //! timestamps of RFC 7323. Header prediction (`predict`) takes the common ones before they come here.
 
-use super::config::AfterTimeout;
+use super::config::{AfterTimeout, WakeWriter};
 use super::options::Repair;
 use super::reassembly::Piece;
 use super::{Connection, Event, Fin, Segment, State};
@@ -225,7 +225,15 @@ impl Connection {
             });
         }
         self.restart_retransmit_timer(now, cx, phase);
-        if self.writer_waits && self.send.space() >= self.send.capacity() / 3 {
+        self.wake_writer();
+    }
+
+    fn wake_writer(&mut self) {
+        let needed = match self.config.wake_writer {
+            WakeWriter::AtOneSegment => (self.agreed.mss as usize).min(self.send.capacity()),
+            WakeWriter::AtOneThird => self.send.capacity() / 3,
+        };
+        if self.writer_waits && self.send.space() >= needed {
             self.writer_waits = false;
             self.pending.raise(Event::Writable);
         }

@@ -214,10 +214,7 @@ impl Pair {
     /// Takes what the ends want to send and say, until both are silent.
     pub fn pump(&mut self) {
         for end in [A, B] {
-            loop {
-                let Some(connection) = self.ends[end].as_mut() else {
-                    break;
-                };
+            while let Some(connection) = self.ends[end].as_mut() {
                 connection.check_invariants();
                 while let Some(event) = connection.poll_event() {
                     self.events[end].push(event);
