@@ -40,8 +40,7 @@ impl Reassembly {
         self.pieces.is_empty()
     }
 
-    /// Takes a piece, or gives its frame back when nothing of it is new. A piece that bridges others
-    /// keeps only its first new stretch; the peer sends the rest again.
+    /// Takes a piece, or gives its frame back when nothing of it is new. Pieces it covers are given back.
     pub fn insert(&mut self, frames: &mut Frames, mut piece: Piece) {
         let at = self.pieces.partition_point(|p| p.seq.le(piece.seq));
         if let Some(before) = at.checked_sub(1).map(|i| self.pieces[i]) {
@@ -55,14 +54,13 @@ impl Reassembly {
                 piece.skip(overlap);
             }
         }
-        if let Some(after) = self.pieces.get(at)
-            && after.seq.lt(piece.end())
-        {
-            piece.len = after.seq - piece.seq;
-        }
-        if piece.len == 0 {
-            frames.remove(piece.frame);
-            return;
+        while let Some(after) = self.pieces.get(at).copied() {
+            if after.end().gt(piece.end()) {
+                piece.len = piece.len.min(after.seq - piece.seq);
+                break;
+            }
+            self.pieces.remove(at);
+            frames.remove(after.frame);
         }
         self.join(piece.seq, piece.end());
         self.pieces.insert(at, piece);

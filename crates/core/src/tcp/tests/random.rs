@@ -5,6 +5,7 @@ use crate::tcp::config::Recovery;
 use crate::tcp::{Config, Data, Profile, State};
 use crate::time::Duration;
 use crate::units::{BitRate, Ratio};
+use crate::wire::tcp::Repr;
 use proptest::prelude::*;
 
 #[derive(Debug, Clone)]
@@ -97,5 +98,38 @@ proptest! {
     #[test]
     fn bytes_arrive_in_order_and_equal(case in cases()) {
         deliver(&case);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(128))]
+    /// A sender that cuts its segments anew each time, as no sender of ours does.
+    #[test]
+    fn overlapping_segments_in_any_order_give_the_same_bytes(
+        cuts in prop::collection::vec((0usize..4000, 1usize..1400), 1..40),
+    ) {
+        let mut config = Config::new(Profile::Modern, 1500);
+        config.receive_buffer = 3000;
+        let mut pair = Pair::new(config.clone(), config).established();
+        pair.cut = [true; 2];
+        pair.write(A, Data::Bytes(b"x"));
+        let first = pair.log[0].repr;
+        let bytes = pattern(4000);
+        let send = |pair: &mut Pair, from: usize, len: usize| {
+            let to = (from + len).min(bytes.len());
+            let repr = Repr { seq: first.seq + from as u32, ..first };
+            pair.inject(B, repr, &bytes[from..to]);
+        };
+        for (from, len) in cuts {
+            send(&mut pair, from, len);
+            let got = pair.received[B].len();
+            prop_assert_eq!(&pair.received[B][..], &bytes[..got]);
+        }
+        for from in (0..4000).step_by(700) {
+            send(&mut pair, from, 1000);
+        }
+        prop_assert_eq!(&pair.received[B], &bytes);
+        pair.abort(B);
+        prop_assert_eq!(pair.cx.frames.live(), 0);
     }
 }
