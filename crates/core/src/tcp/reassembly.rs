@@ -62,6 +62,11 @@ impl Reassembly {
             self.pieces.remove(at);
             frames.remove(after.frame);
         }
+        if piece.len == 0 {
+            self.touch(piece.seq);
+            frames.remove(piece.frame);
+            return;
+        }
         self.join(piece.seq, piece.end());
         self.pieces.insert(at, piece);
     }
@@ -176,7 +181,7 @@ mod tests {
         assert_eq!(held.blocks(4).len(), 1);
         assert_eq!(
             held.blocks(4).iter().next(),
-            Some((SeqNumber(10), SeqNumber(50)))
+            Some((SeqNumber(10), SeqNumber(52)))
         );
         held.clear(&mut frames);
         assert_eq!(frames.live(), 0);
