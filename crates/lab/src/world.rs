@@ -66,7 +66,7 @@ pub(crate) struct Fault {
 /// Why a run ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ended {
-    /// Every finite flow had finished.
+    /// Every flow had finished.
     Complete,
     /// The plan's duration was over.
     Duration,
@@ -141,12 +141,12 @@ impl World {
         }
     }
 
-    /// Runs until every finite flow is done or `duration` is over.
+    /// Runs until every flow is done, or for `duration` where one has no end of its own.
     pub fn run(&mut self, duration: Duration) -> Ended {
         self.start();
         let end = Instant::ZERO + duration;
         while self.step(end) {
-            if self.apps.iter().all(App::is_done) && self.apps.iter().any(App::is_finite) {
+            if self.apps.iter().all(|app| app.is_finite() && app.is_done()) {
                 return Ended::Complete;
             }
         }

@@ -74,6 +74,15 @@ pub enum WindowRule {
     HalfLess2048,
 }
 
+/// When a writer that had to wait is told that there is room.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum WakeWriter {
+    /// As soon as a full segment fits.
+    AtOneSegment,
+    /// When a third of the buffer is free, so that writers are woken rarely.
+    AtOneThird,
+}
+
 /// One row of a profile's table: what it does and where that is written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Feature {
@@ -107,6 +116,8 @@ pub struct Config {
     pub send_buffer: u32,
     /// Bytes charged to the send buffer per segment beside its payload.
     pub segment_overhead: u32,
+    /// When a writer that had to wait is woken.
+    pub wake_writer: WakeWriter,
     /// Initial window in segments.
     pub initial_window: u32,
     /// Slow-start threshold of a new connection in segments; none means no limit.
@@ -179,6 +190,7 @@ impl Config {
             window_rule: WindowRule::Free,
             send_buffer: 4 << 20,
             segment_overhead: 0,
+            wake_writer: WakeWriter::AtOneThird,
             initial_window: 10,
             initial_ssthresh: None,
             cwnd_max: u32::MAX,
@@ -215,6 +227,7 @@ impl Config {
             window_rule: WindowRule::HalfLess2048,
             send_buffer: 32_767,
             segment_overhead: 216,
+            wake_writer: WakeWriter::AtOneSegment,
             initial_window: 1,
             initial_ssthresh: Some(0),
             cwnd_max: 2048,
@@ -335,6 +348,7 @@ const LINUX_1_1: &[Feature] = &[
         "32767 with 216 bytes of overhead per segment",
         TCP_C,
     ),
+    row("waiting writer", "woken when a segment fits", TCP_C),
     row("retries", "15", TCP_C),
     row("SYN retries", "5", "assumed"),
     row("TIME-WAIT", "60 s", "assumed"),

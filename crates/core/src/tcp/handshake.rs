@@ -10,7 +10,6 @@ use super::timer::Timers;
 use super::{Acking, Config, Connection, Event, Fin, Pending, Segment, State, Stats, Tuple};
 use crate::Context;
 use crate::cc::{self, CongestionControl};
-use crate::frame::Frame;
 use crate::seq::SeqNumber;
 use crate::time::{Duration, Instant};
 use crate::wire::tcp::{Flags, Repr};
@@ -229,10 +228,17 @@ impl Connection {
             && segment.repr.seq == self.irs
     }
 
-    /// Answers a repeated SYN with the SYN-ACK.
-    pub(super) fn repeat_syn_ack(&mut self, cx: &mut Context, frame: Frame) {
-        cx.frames.remove(frame);
-        self.board.mark_all_lost();
-        self.repairing.force_resend();
+    /// A repeated SYN is answered with the SYN-ACK; one that acknowledges ours completes a simultaneous
+    /// open.
+    pub(super) fn take_repeated_syn(&mut self, now: Instant, cx: &mut Context, segment: &Segment) {
+        let repr = &segment.repr;
+        if repr.flags.contains(Flags::ACK) && repr.ack == self.snd_nxt {
+            self.advance(now, cx, repr.ack, repr.options.timestamps.map(|t| t.echo));
+            self.establish();
+            self.acking.due = true;
+        } else {
+            self.board.mark_all_lost();
+            self.repairing.force_resend();
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! Segments in: the steps of RFC 9293, 3.10.7.4 in their order, with the checks of RFC 5961 and the
 //! timestamps of RFC 7323. Header prediction (`predict`) takes the common ones before they come here.
 
-use super::config::AfterTimeout;
+use super::config::{AfterTimeout, WakeWriter};
 use super::options::Repair;
 use super::reassembly::Piece;
 use super::{Connection, Event, Fin, Segment, State};
@@ -38,7 +38,10 @@ impl Connection {
                 self.take_in_syn_sent(now, cx, segment);
                 cx.frames.remove(frame);
             }
-            _ if self.is_repeated_syn(segment) => self.repeat_syn_ack(cx, frame),
+            _ if self.is_repeated_syn(segment) => {
+                self.take_repeated_syn(now, cx, segment);
+                cx.frames.remove(frame);
+            }
             _ => {
                 if !self.take_control(now, segment) || !self.take_ack(now, cx, segment) {
                     cx.frames.remove(frame);
@@ -222,7 +225,15 @@ impl Connection {
             });
         }
         self.restart_retransmit_timer(now, cx, phase);
-        if self.writer_waits && self.send.space() >= self.send.capacity() / 3 {
+        self.wake_writer();
+    }
+
+    fn wake_writer(&mut self) {
+        let needed = match self.config.wake_writer {
+            WakeWriter::AtOneSegment => (self.agreed.mss as usize).min(self.send.capacity()),
+            WakeWriter::AtOneThird => self.send.capacity() / 3,
+        };
+        if self.writer_waits && self.send.space() >= needed {
             self.writer_waits = false;
             self.pending.raise(Event::Writable);
         }

@@ -289,8 +289,8 @@ impl Connection {
         match self.fin {
             // The FIN, once sent, is beyond the end of the buffer.
             Fin::Sent | Fin::Acked => 0,
-            _ if self.snd_nxt == self.iss => self.send.len(),
-            _ => (self.send.end() - self.snd_nxt.max(self.iss + 1)) as usize,
+            _ if self.state == State::Closed => 0,
+            _ => (self.send.end() - self.snd_nxt) as usize,
         }
     }
     /// Bytes written and not acknowledged.
@@ -436,5 +436,37 @@ impl Connection {
         if matches!(self.state, State::FinWait2 | State::TimeWait) {
             assert_eq!(self.fin, Fin::Acked);
         }
+    }
+}
+
+#[cfg(test)]
+impl Connection {
+    /// All state but the configuration and what counts the prediction itself.
+    fn fingerprint(&self) -> String {
+        let stats = Stats {
+            predicted_acks: 0,
+            predicted_data: 0,
+            ..self.stats
+        };
+        let sending = (
+            self.snd_una,
+            self.snd_nxt,
+            self.snd_wnd,
+            self.snd_wl1,
+            self.snd_wl2,
+        );
+        let receiving = (self.rcv_nxt, self.rcv_edge, &self.receive, &self.reassembly);
+        let rest = (
+            &self.acking,
+            &self.agreed,
+            &self.timers,
+            self.pending,
+            self.fin,
+        );
+        let repair = (&self.board, &self.rtt, &self.repairing, &self.cc);
+        format!(
+            "{:?}",
+            (self.state, stats, sending, receiving, rest, repair)
+        )
     }
 }

@@ -45,9 +45,6 @@ impl Connection {
         if let Some(segment) = self.next_new(now, cx) {
             return Some(self.send_new(now, cx, segment));
         }
-        if let Some(index) = self.next_filler() {
-            return Some(self.send_record(now, cx, index));
-        }
         if std::mem::take(&mut self.probe_due) {
             self.stats.probes += 1;
             return Some(self.emit_empty(now, cx, self.snd_una - 1));
@@ -70,17 +67,6 @@ impl Connection {
         let index = self.board.next_lost()?;
         let len = self.board.record(index).len;
         (self.repairing.is_forced() || self.window_admits(len)).then_some(index)
-    }
-
-    /// What RFC 6675 sends in recovery when there is neither lost nor new data.
-    fn next_filler(&mut self) -> Option<usize> {
-        if self.agreed.repair != Repair::Sack || !self.board.has_sacked() {
-            return None;
-        }
-        if !self.window_admits(self.agreed.mss) {
-            return None;
-        }
-        self.next_suspect().or_else(|| self.next_rescue())
     }
 
     /// Whether the congestion window admits `len` more bytes in the network.

@@ -45,8 +45,7 @@ impl Reassembly {
         self.pieces.len()
     }
 
-    /// Takes a piece, or gives its frame back when nothing of it is new. A piece that bridges others
-    /// keeps only its first new stretch; the peer sends the rest again.
+    /// Takes a piece, or gives its frame back when nothing of it is new. Pieces it covers are given back.
     pub fn insert(&mut self, frames: &mut Frames, mut piece: Piece) {
         let at = self.pieces.partition_point(|p| p.seq.le(piece.seq));
         if let Some(before) = at.checked_sub(1).map(|i| self.pieces[i]) {
@@ -60,12 +59,16 @@ impl Reassembly {
                 piece.skip(overlap);
             }
         }
-        if let Some(after) = self.pieces.get(at)
-            && after.seq.lt(piece.end())
-        {
-            piece.len = after.seq - piece.seq;
+        while let Some(after) = self.pieces.get(at).copied() {
+            if after.end().gt(piece.end()) {
+                piece.len = piece.len.min(after.seq - piece.seq);
+                break;
+            }
+            self.pieces.remove(at);
+            frames.remove(after.frame);
         }
         if piece.len == 0 {
+            self.touch(piece.seq);
             frames.remove(piece.frame);
             return;
         }
@@ -183,7 +186,7 @@ mod tests {
         assert_eq!(held.blocks(4).len(), 1);
         assert_eq!(
             held.blocks(4).iter().next(),
-            Some((SeqNumber(10), SeqNumber(50)))
+            Some((SeqNumber(10), SeqNumber(52)))
         );
         held.clear(&mut frames);
         assert_eq!(frames.live(), 0);

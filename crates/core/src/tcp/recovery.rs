@@ -36,9 +36,7 @@ pub(super) struct Repairing {
     force: bool,
     /// The retransmission timer was restarted for a partial acknowledgment (RFC 6582, "impatient").
     partial_seen: bool,
-    /// The one rescue of RFC 6675 was used.
-    rescued: bool,
-    suspicion: Option<Suspicion>,
+    suspicion: Suspicion,
     /// Timeouts without progress in between.
     timeouts: u32,
     /// A SYN of ours timed out.
@@ -55,8 +53,7 @@ impl Repairing {
             // The first SYN waits for no window.
             force: true,
             partial_seen: false,
-            rescued: false,
-            suspicion: None,
+            suspicion: Suspicion::Decided,
             timeouts: 0,
             syn_timed_out: false,
             list: None,
@@ -138,7 +135,13 @@ impl Connection {
         }
         let complete = self.snd_una.ge(self.repairing.recover);
         match self.repairing.phase {
-            Phase::Open => self.repairing.dup_acks = 0,
+            Phase::Open => {
+                self.repairing.dup_acks = 0;
+                // Pulled along, or it would lie ahead once the sequence space has wrapped.
+                if self.snd_una.gt(self.repairing.recover) {
+                    self.repairing.recover = self.snd_una - 1;
+                }
+            }
             _ if complete => self.end_repair(now),
             Phase::Loss => self.repairing.dup_acks = 0,
             Phase::Recovery => match self.agreed.repair {
@@ -173,8 +176,7 @@ impl Connection {
         self.repairing.recover = self.snd_nxt;
         self.repairing.force = true;
         self.repairing.partial_seen = false;
-        self.repairing.rescued = false;
-        self.repairing.suspicion = None;
+        self.repairing.suspicion = Suspicion::Open;
         self.board.mark_front_lost();
         self.cc
             .on_congestion(now, Congestion::Loss, self.board.flight());
@@ -219,7 +221,7 @@ impl Connection {
         self.repairing.dup_acks = 0;
         self.repairing.force = true;
         if self.repairing.timeouts == 1 {
-            self.repairing.suspicion = None;
+            self.repairing.suspicion = Suspicion::Open;
         }
         match self.config.after_timeout {
             AfterTimeout::SlowStart => self.board.mark_all_lost(),

@@ -301,18 +301,6 @@ impl Scoreboard {
         Some(index)
     }
 
-    /// The first record below the highest SACK that is neither SACKed nor lost nor sent again.
-    pub fn next_suspect(&self) -> Option<usize> {
-        let end = self.sacked_end.saturating_sub(self.first) as usize;
-        let from = self.judged_end.saturating_sub(self.first) as usize;
-        (from..end).find(|index| self.records[*index].fate == Fate::InFlight)
-    }
-
-    /// Whether a record was sent once and nothing is known of it.
-    pub fn is_in_flight(&self, index: usize) -> bool {
-        self.records[index].fate == Fate::InFlight
-    }
-
     /// Notes that a record leaves (again).
     pub fn sent(&mut self, index: usize, now: Instant) {
         let record = &mut self.records[index];
@@ -354,5 +342,123 @@ impl Scoreboard {
         if let Some(index) = first_lost {
             assert!(self.resend_from <= self.first + index as u64);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MSS: u32 = 100;
+    const START: SeqNumber = SeqNumber(u32::MAX - 250);
+
+    /// `n` records of one MSS each, sent at 1, 2, 3 … ns.
+    fn board(n: u64) -> Scoreboard {
+        let mut board = Scoreboard::default();
+        for i in 0..n {
+            board.push(Record {
+                seq: START + i as u32 * MSS,
+                len: MSS,
+                sent_at: Instant::ZERO,
+                transmissions: 0,
+                fate: Fate::InFlight,
+                syn: false,
+                fin: false,
+            });
+            board.sent(i as usize, Instant::from_nanos(i + 1));
+        }
+        board
+    }
+
+    fn sack(board: &mut Scoreboard, n: u32, ranges: &[(u32, u32)]) -> u32 {
+        let mut blocks = SackBlocks::new();
+        for (from, to) in ranges {
+            blocks.push(START + from * MSS, START + to * MSS);
+        }
+        let newly = board.apply_sack(&blocks, START, START + n * MSS);
+        board.check_invariants(START, START + n * MSS);
+        newly
+    }
+
+    #[test]
+    fn acknowledgments_take_records_off_and_cut_the_last() {
+        let mut board = board(5);
+        let acked = board.ack_to(START + 250);
+        assert_eq!((acked.payload, acked.records), (250, 2));
+        assert_eq!(acked.sampled_from, Some(Instant::from_nanos(1)));
+        assert_eq!((board.flight(), board.pipe()), (250, 250));
+        board.check_invariants(START + 250, START + 500);
+        assert_eq!(board.ack_to(START + 500).records, 3);
+        assert!(board.is_empty());
+    }
+
+    #[test]
+    fn growing_blocks_count_what_is_new() {
+        let mut board = board(10);
+        assert_eq!(sack(&mut board, 10, &[(2, 3)]), MSS);
+        assert_eq!(sack(&mut board, 10, &[(2, 5)]), 2 * MSS);
+        assert_eq!(sack(&mut board, 10, &[(7, 8), (2, 5)]), MSS);
+        assert_eq!(sack(&mut board, 10, &[(7, 8), (1, 5)]), MSS);
+        assert_eq!(board.pipe(), 5 * MSS);
+    }
+
+    #[test]
+    fn nonsense_blocks_are_passed_over() {
+        let mut board = board(5);
+        assert_eq!(sack(&mut board, 5, &[(3, 3), (4, 2), (3, 9), (0, 2)]), 0);
+    }
+
+    #[test]
+    fn a_block_that_ends_inside_a_record_covers_it_once_it_is_whole() {
+        let mut board = board(5);
+        let mut blocks = SackBlocks::new();
+        blocks.push(START + 200, START + 350);
+        assert_eq!(board.apply_sack(&blocks, START, START + 500), MSS);
+        assert_eq!(sack(&mut board, 5, &[(2, 4)]), MSS);
+    }
+
+    #[test]
+    fn lost_is_what_has_enough_sacked_above() {
+        let mut board = board(10);
+        sack(&mut board, 10, &[(2, 4)]);
+        assert!(!board.judge(MSS, 3), "two segments are not more than two");
+        sack(&mut board, 10, &[(2, 5)]);
+        assert!(board.judge(MSS, 3));
+        assert_eq!((board.next_lost(), board.pipe()), (Some(0), 5 * MSS));
+        board.sent(0, Instant::ZERO);
+        assert_eq!(board.next_lost(), Some(1));
+        board.sent(1, Instant::ZERO);
+        assert_eq!((board.next_lost(), board.pipe()), (None, 7 * MSS));
+        assert!(
+            !board.judge(MSS, 3),
+            "what was sent again is not lost again"
+        );
+        assert_eq!(board.ack_to(START + MSS).sampled_from, None);
+    }
+
+    #[test]
+    fn three_ranges_prove_a_loss_whatever_their_size() {
+        let mut board = board(10);
+        sack(&mut board, 10, &[(1, 2), (3, 4), (5, 6)]);
+        assert!(board.judge(10 * MSS, 3));
+        assert_eq!(board.next_lost(), Some(0));
+    }
+
+    #[test]
+    fn a_timeout_keeps_sacks_unless_the_peer_reneged() {
+        let mut board = board(4);
+        sack(&mut board, 4, &[(1, 2)]);
+        board.mark_all_lost();
+        assert_eq!(board.pipe(), 0);
+        assert_eq!(board.next_lost(), Some(0));
+        board.sent(0, Instant::ZERO);
+        assert_eq!(board.next_lost(), Some(2));
+        board.unmark_lost();
+        assert_eq!(board.pipe(), 3 * MSS);
+        board.ack_to(START + MSS);
+        board.mark_all_lost();
+        assert!(!board.has_sacked());
+        assert_eq!(board.next_lost(), Some(0));
+        board.check_invariants(START + MSS, START + 4 * MSS);
     }
 }

@@ -9,32 +9,38 @@ use crate::tcp::Connection;
 use crate::tcp::options::stamp;
 use crate::time::{Duration, Instant};
 
-/// The timestamp of the first retransmission of an episode: an echo of an older one proves that the
-/// original arrived.
+/// Whether the repair under way may prove needless. One acknowledgment per episode decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::tcp) struct Suspicion {
-    resent_stamp: u32,
+pub(in crate::tcp) enum Suspicion {
+    /// Nothing was sent again yet.
+    Open,
+    /// The first retransmission bore this timestamp: an echo of an older one proves that the original
+    /// arrived.
+    ResentAt(u32),
+    /// There is nothing left to find out.
+    Decided,
 }
 
 impl Connection {
     /// Remembers when the first retransmission of an episode left.
     pub(super) fn suspect(&mut self, now: Instant) {
         let wanted = self.config.eifel && self.agreed.timestamps;
-        if wanted && self.repairing.phase != Phase::Open && self.repairing.suspicion.is_none() {
-            self.repairing.suspicion = Some(Suspicion {
-                resent_stamp: stamp(now),
-            });
+        if wanted
+            && self.repairing.phase != Phase::Open
+            && self.repairing.suspicion == Suspicion::Open
+        {
+            self.repairing.suspicion = Suspicion::ResentAt(stamp(now));
         }
     }
 
     /// The first advancing acknowledgment of an episode decides. Returns whether all was taken back.
     pub(super) fn undo_if_spurious(&mut self, now: Instant, echo: Option<u32>) -> bool {
-        let (Some(suspicion), Some(echo)) = (self.repairing.suspicion, echo) else {
+        let (Suspicion::ResentAt(resent), Some(echo)) = (self.repairing.suspicion, echo) else {
             return false;
         };
-        // Consumed: later acknowledgments of the episode answer retransmissions.
-        self.repairing.suspicion = None;
-        let answers_original = SeqNumber(echo).lt(SeqNumber(suspicion.resent_stamp));
+        // Later acknowledgments of the episode answer retransmissions.
+        self.repairing.suspicion = Suspicion::Decided;
+        let answers_original = SeqNumber(echo).lt(SeqNumber(resent));
         if self.repairing.phase == Phase::Open || !answers_original {
             return false;
         }

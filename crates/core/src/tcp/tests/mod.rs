@@ -1,1 +1,10 @@
-//! Conversations.
+//! Segment conversations: two connections over wires in virtual time.
+
+mod close;
+mod flow;
+mod handshake;
+mod linux_1_1;
+mod loss;
+mod pair;
+mod random;
+mod transfer;

@@ -1,0 +1,135 @@
+//! Whatever the wires do short of silence, bytes arrive in order and equal.
+
+use super::pair::{A, B, Faults, Pair, pattern};
+use crate::tcp::config::Recovery;
+use crate::tcp::{Config, Data, Profile, State};
+use crate::time::Duration;
+use crate::units::{BitRate, Ratio};
+use crate::wire::tcp::Repr;
+use proptest::prelude::*;
+
+#[derive(Debug, Clone)]
+struct Case {
+    seed: u64,
+    profile: Profile,
+    recovery: Recovery,
+    timestamps: bool,
+    mtu: u16,
+    receive_buffer: u32,
+    loss_permille: u32,
+    duplication_permille: u32,
+    jitter_ms: u64,
+    rate: u64,
+    bytes: usize,
+}
+
+fn cases() -> impl Strategy<Value = Case> {
+    let recovery = prop::sample::select(vec![
+        Recovery::TimeoutOnly,
+        Recovery::NewReno,
+        Recovery::Sack,
+    ]);
+    let profile = prop::sample::select(Profile::ALL.to_vec());
+    let shape = (any::<u64>(), profile, recovery, any::<bool>(), 120u16..9000);
+    let wires = (0u32..80, 0u32..80, 0u64..200, 20_000u64..20_000_000);
+    (shape, wires, 2_000u32..200_000, 1usize..150_000).prop_map(
+        |((seed, profile, recovery, timestamps, mtu), wires, receive_buffer, bytes)| Case {
+            seed,
+            profile,
+            recovery,
+            timestamps,
+            mtu,
+            receive_buffer,
+            loss_permille: wires.0,
+            duplication_permille: wires.1,
+            jitter_ms: wires.2,
+            rate: wires.3,
+            bytes,
+        },
+    )
+}
+
+fn deliver(case: &Case) {
+    let mut config = Config::new(case.profile, case.mtu);
+    if case.profile == Profile::Modern {
+        config.recovery = case.recovery;
+        config.timestamps = case.timestamps;
+        config.receive_buffer = case.receive_buffer;
+    }
+    let mut pair = Pair::new(config.clone(), config);
+    pair.logging = false;
+    pair.seed(case.seed);
+    pair.rate = Some(BitRate::from_bps(case.rate));
+    pair.delay = Duration::from_millis(case.seed % 60);
+    pair.faults = Some(Faults {
+        loss: Ratio::from_ppb(case.loss_permille * 1_000_000),
+        duplication: Ratio::from_ppb(case.duplication_permille * 1_000_000),
+        jitter: Duration::from_millis(case.jitter_ms),
+    });
+    pair.connect(A);
+    let bytes = pattern(case.bytes);
+    let (mut written, mut answered) = (0, 0);
+    let limit = pair.now + Duration::from_secs(40_000);
+    while pair.received[B].len() < bytes.len() || pair.received_len[A] < 1000 {
+        let piece = &bytes[written..bytes.len().min(written + 5000)];
+        written += pair.write(A, Data::Bytes(piece));
+        if pair.ends[B].is_some() && answered < 1000 {
+            answered += pair.write(B, Data::Elided(1000 - answered));
+        }
+        assert!(
+            pair.step(limit),
+            "stuck with {} of {}",
+            pair.received[B].len(),
+            bytes.len()
+        );
+    }
+    assert_eq!(pair.received[B], bytes);
+    pair.close(A);
+    pair.close(B);
+    pair.run_for(Duration::from_secs(4000));
+    let closed = |state| matches!(state, State::Closed | State::TimeWait);
+    assert!(closed(pair.end(A).state()) && closed(pair.end(B).state()));
+    assert_eq!(pair.received_len, [1000, bytes.len() as u64]);
+    assert_eq!(pair.cx.frames.live(), 0);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn bytes_arrive_in_order_and_equal(case in cases()) {
+        deliver(&case);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(128))]
+    /// A sender that cuts its segments anew each time, as no sender of ours does.
+    #[test]
+    fn overlapping_segments_in_any_order_give_the_same_bytes(
+        cuts in prop::collection::vec((0usize..4000, 1usize..1400), 1..40),
+    ) {
+        let mut config = Config::new(Profile::Modern, 1500);
+        config.receive_buffer = 3000;
+        let mut pair = Pair::new(config.clone(), config).established();
+        pair.cut = [true; 2];
+        pair.write(A, Data::Bytes(b"x"));
+        let first = pair.log[0].repr;
+        let bytes = pattern(4000);
+        let send = |pair: &mut Pair, from: usize, len: usize| {
+            let to = (from + len).min(bytes.len());
+            let repr = Repr { seq: first.seq + from as u32, ..first };
+            pair.inject(B, repr, &bytes[from..to]);
+        };
+        for (from, len) in cuts {
+            send(&mut pair, from, len);
+            let got = pair.received[B].len();
+            prop_assert_eq!(&pair.received[B][..], &bytes[..got]);
+        }
+        for from in (0..4000).step_by(700) {
+            send(&mut pair, from, 1000);
+        }
+        prop_assert_eq!(&pair.received[B], &bytes);
+        pair.abort(B);
+        prop_assert_eq!(pair.cx.frames.live(), 0);
+    }
+}
