@@ -7,8 +7,9 @@
 //! When the best member is filled the frame waits in the bond, even if a slower one has room: waiting
 //! still gets it there first.
 //!
-//! A frame that would arrive before one committed earlier is not sent that way: a short packet on an idle
-//! slow line must not pass the long ones before it, since nobody puts them in order again.
+//! Frames of equal length leave in an order that arrives in order. A shorter one could pass a longer one
+//! of its own flow that went to a slower member, and nobody puts them in order again: so it takes the
+//! first member that gets it there after its predecessor, if one has room. Other flows it may pass.
 //!
 //! While every member is down frames wait too, as far as the bond's ingress queue goes: a flap shorter
 //! than that loses nothing.
@@ -21,13 +22,34 @@ use crate::time::{Duration, Instant};
 const FRAMES_AHEAD: u64 = 2;
 /// The longest packet is forgotten by one part in so many with each packet.
 const FORGET: u32 = 16;
+/// Flows are told apart by this many low bits of their hash: two that share them keep their order with
+/// each other, which costs nothing but a little choice.
+const FLOW_BITS: u32 = 6;
 
 /// The policy's memory.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Earliest {
     /// Length of the longest of the last packets, slowly forgotten: it sets the horizon, so that a short
     /// packet finds it where the long ones have it.
     longest: u32,
+    /// Expected arrival of the last frame of each flow.
+    last_arrival: [Instant; 1 << FLOW_BITS],
+}
+
+impl Default for Earliest {
+    fn default() -> Self {
+        Earliest { longest: 0, last_arrival: [Instant::ZERO; 1 << FLOW_BITS] }
+    }
+}
+
+/// A member and when the frame would arrive over it.
+type Choice = Option<(usize, Instant)>;
+
+fn sooner(best: Choice, index: usize, arrival: Instant) -> Choice {
+    match best {
+        Some((_, earliest)) if earliest <= arrival => best,
+        _ => Some((index, arrival)),
+    }
 }
 
 impl Earliest {
@@ -35,36 +57,43 @@ impl Earliest {
         if members.is_empty() {
             return Target::None;
         }
-        let up = || members.iter().enumerate().filter(|(_, m)| m.is_up());
+        let predecessor = self.last_arrival[bucket(meta.flow)];
         let longest = self.longest.max(meta.len);
         let mut horizon = Duration::ZERO;
-        let mut last_before = now;
-        for (_, member) in up() {
+        let (mut first, mut in_order): (Choice, Choice) = (None, None);
+        for (index, member) in members.iter().enumerate().filter(|(_, m)| m.is_up()) {
             horizon = horizon.max(member.wire_time(longest) + member.config().delay);
-            last_before = last_before.max(member.last_arrival(now));
-        }
-        let mut best: Option<(usize, Instant)> = None;
-        for (index, member) in up() {
             let arrival = member.arrival(now, meta.len);
-            if arrival >= last_before && best.is_none_or(|(_, earliest)| arrival < earliest) {
-                best = Some((index, arrival));
+            first = sooner(first, index, arrival);
+            if arrival >= predecessor {
+                in_order = sooner(in_order, index, arrival);
             }
         }
-        let Some((index, _)) = best else {
+        let Some((first, _)) = first else {
             return Target::Hold;
         };
-        let member = &members[index];
-        let ahead = horizon.max(member.wire_time(meta.len) * FRAMES_AHEAD);
-        if member.is_full(meta.len) || member.backlog_time() >= ahead {
+        let has_room = |index: usize| {
+            let member = &members[index];
+            let ahead = horizon.max(member.wire_time(meta.len) * FRAMES_AHEAD);
+            !member.is_full(meta.len) && member.backlog_time() < ahead
+        };
+        let in_order = in_order.map(|(index, _)| index).filter(|index| has_room(*index));
+        let member = in_order.unwrap_or(first);
+        if in_order.is_none() && !has_room(first) {
             return Target::Hold;
         }
-        Target::One {
-            member: index,
-            allowance: meta.len.max(member.run_bytes()),
-        }
+        let allowance = meta.len.max(members[member].run_bytes());
+        Target::One { member, allowance }
     }
 
-    pub(super) fn commit(&mut self, len: u32) {
-        self.longest = len.max(self.longest - self.longest.div_ceil(FORGET));
+    /// A frame goes to a member, which does not hold it yet.
+    pub(super) fn commit(&mut self, now: Instant, member: &Member, meta: FrameMeta) {
+        self.longest = meta.len.max(self.longest - self.longest.div_ceil(FORGET));
+        let last = &mut self.last_arrival[bucket(meta.flow)];
+        *last = member.arrival(now, meta.len).max(*last);
     }
+}
+
+fn bucket(flow: u32) -> usize {
+    (flow & ((1 << FLOW_BITS) - 1)) as usize
 }

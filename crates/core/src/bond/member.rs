@@ -147,29 +147,15 @@ impl Member {
     }
     /// When a frame of `len` bytes committed now would arrive at the far end.
     pub fn arrival(&self, now: Instant, len: u32) -> Instant {
-        self.arrival_behind(now, self.millibits(len))
-    }
-    /// When the last of the frames it holds should arrive; `now` if it holds none.
-    pub fn last_arrival(&self, now: Instant) -> Instant {
-        match self.backlog {
-            0 => now,
-            _ => self.arrival_behind(now, 0),
-        }
+        let (start, behind) = match self.in_flight.front() {
+            Some(head) => (now.max(self.head_done), self.backlog - self.millibits(*head)),
+            None => (now, self.backlog),
+        };
+        start + self.time(behind + self.millibits(len)) + self.config.delay
     }
     /// The most bytes that follow each other to it at once, unless one frame is longer.
     pub const fn run_bytes(&self) -> u32 {
         self.run_bytes
-    }
-
-    fn arrival_behind(&self, now: Instant, millibits: u64) -> Instant {
-        let (start, behind) = match self.in_flight.front() {
-            Some(head) => (
-                now.max(self.head_done),
-                self.backlog - self.millibits(*head),
-            ),
-            None => (now, self.backlog),
-        };
-        start + self.time(behind + millibits) + self.config.delay
     }
 
     fn millibits(&self, len: u32) -> u64 {

@@ -412,7 +412,8 @@ impl Bond {
         waiting: Waiting,
         len: u32,
     ) {
-        self.scheduler.commit(&mut self.members, member, len);
+        let meta = FrameMeta { len, flow: waiting.flow };
+        self.scheduler.commit(now, &mut self.members, member, meta);
         self.stats.tx_packets += 1;
         self.stats.tx_bytes += u64::from(len);
         let member = &mut self.members[member];

@@ -73,7 +73,7 @@ pub enum Scheduler {
     /// [`Mode::EqlEarly`]
     EqlEarly,
     /// [`Mode::Earliest`]
-    Earliest(Earliest),
+    Earliest(Box<Earliest>),
     /// [`Mode::BalanceRr`]
     RoundRobin(RoundRobin),
     /// [`Mode::ActiveBackup`]
@@ -86,7 +86,7 @@ impl Scheduler {
         match mode {
             Mode::Eql => Scheduler::Eql,
             Mode::EqlEarly => Scheduler::EqlEarly,
-            Mode::Earliest => Scheduler::Earliest(Earliest::default()),
+            Mode::Earliest => Scheduler::Earliest(Box::default()),
             Mode::BalanceRr => Scheduler::RoundRobin(RoundRobin::default()),
             Mode::ActiveBackup => Scheduler::ActiveBackup,
         }
@@ -103,12 +103,12 @@ impl Scheduler {
         }
     }
 
-    /// A frame of `len` bytes goes to `members[member]`.
-    pub fn commit(&mut self, members: &mut [Member], member: usize, len: u32) {
+    /// A frame goes to `members[member]`, which does not hold it yet.
+    pub fn commit(&mut self, now: Instant, members: &mut [Member], member: usize, meta: FrameMeta) {
         match self {
-            Scheduler::Eql | Scheduler::EqlEarly => members[member].eql.add(len),
+            Scheduler::Eql | Scheduler::EqlEarly => members[member].eql.add(meta.len),
             Scheduler::RoundRobin(rr) => rr.commit(),
-            Scheduler::Earliest(earliest) => earliest.commit(len),
+            Scheduler::Earliest(earliest) => earliest.commit(now, &members[member], meta),
             Scheduler::ActiveBackup => {}
         }
     }
