@@ -212,8 +212,8 @@ impl Connection {
         let rtt = self.sample_rtt(now, &acked, echo);
         let phase = self.repairing.phase();
         self.recover_on_advance(now, &acked, echo);
-        // The passive opener's SYN is no data; the active opener's counts where growth is per ACK.
-        if acked.payload > 0 || acked.syn {
+        // Where growth is per ACK, the active opener's SYN counts and the passive opener's does not.
+        if acked.payload > 0 || self.is_own_active_syn(&acked) {
             self.cc.on_ack(&AckSample {
                 now,
                 acked: acked.payload,

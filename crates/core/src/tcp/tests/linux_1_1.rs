@@ -116,3 +116,19 @@ fn a_loss_at_the_end_does_not_stop_the_transfer() {
     pair.bulk(200 * u64::from(MSS), Duration::from_secs(600));
     assert_eq!(pair.received_len[B], 200 * u64::from(MSS));
 }
+
+#[test]
+fn what_still_waits_in_the_machine_is_not_sent_twice() {
+    for (told, repeats) in [(false, 1), (true, 0)] {
+        let mut pair = pair();
+        // The wire takes nothing any more, and either somebody tells so or nobody does.
+        pair.cut[A] = true;
+        if told {
+            pair.end(A).handle_transmitted(0);
+        }
+        pair.write(A, Data::Elided(MSS as usize));
+        pair.run_for(Duration::from_secs(4));
+        assert_eq!(pair.end(A).stats().timeouts, 1);
+        assert_eq!(pair.end(A).stats().retransmissions, repeats);
+    }
+}
