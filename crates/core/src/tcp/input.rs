@@ -21,7 +21,7 @@ impl Connection {
         matches!(
             self.state,
             State::Established | State::FinWait1 | State::FinWait2
-        ) && self.peer_fin.is_none_or(|fin| self.rcv_nxt.le(fin))
+        )
     }
 
     /// Takes any segment; the frame is consumed.
@@ -267,12 +267,12 @@ impl Connection {
         }
         if repr.flags.contains(Flags::FIN) {
             let fin = repr.seq + segment.payload_len;
-            if fin.le(self.rcv_edge) {
+            if fin.le(self.rcv_edge) && self.peer_fin.is_none() {
                 self.peer_fin = Some(fin);
             }
         }
         self.take_data(now, cx, frame, segment);
-        self.take_fin(now);
+        self.take_fin(now, cx);
     }
 
     fn take_data(&mut self, now: Instant, cx: &mut Context, frame: Frame, segment: &Segment) {
@@ -344,16 +344,18 @@ impl Connection {
         }
     }
 
-    fn take_fin(&mut self, now: Instant) {
-        if self.peer_fin != Some(self.rcv_nxt) {
-            if self.peer_fin.is_some() {
-                self.acking.due = true;
-            }
+    fn take_fin(&mut self, now: Instant, cx: &mut Context) {
+        let Some(fin) = self.peer_fin else {
+            return;
+        };
+        self.acking.due = true;
+        if fin.gt(self.rcv_nxt) {
             return;
         }
+        // Whatever is held beyond a FIN is nonsense.
+        self.release(cx);
         self.rcv_nxt += 1;
         self.rcv_edge = self.rcv_edge.max(self.rcv_nxt);
-        self.acking.due = true;
         self.pending.raise(Event::PeerClosed);
         match self.state {
             State::Established => self.state = State::CloseWait,

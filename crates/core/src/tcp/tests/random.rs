@@ -136,16 +136,34 @@ proptest! {
 }
 
 /// Any header at all, with numbers near those in use so that some of it is taken.
-fn headers() -> impl Strategy<Value = (usize, u8, i16, i16, u16, i16, Vec<(i16, i16)>, usize)> {
-    (
-        0usize..2,
-        any::<u8>(),
-        -3000i16..3000,
-        -3000i16..3000,
-        any::<u16>(),
-        -100i16..100,
-        prop::collection::vec((-3000i16..6000, -3000i16..6000), 0..4),
-        prop::sample::select(vec![0usize, 0, 1, 500, 1400]),
+#[derive(Debug, Clone)]
+struct Header {
+    to: usize,
+    flags: u8,
+    seq: i16,
+    ack: i16,
+    window: u16,
+    stamp: i16,
+    blocks: Vec<(i16, i16)>,
+    len: usize,
+}
+
+fn headers() -> impl Strategy<Value = Header> {
+    let near = || -3000i16..3000;
+    let blocks = prop::collection::vec((near(), -3000i16..6000), 0..4);
+    let len = prop::sample::select(vec![0usize, 0, 1, 500, 1400]);
+    let numbers = (near(), near(), any::<u16>(), -100i16..100);
+    (0usize..2, any::<u8>(), numbers, blocks, len).prop_map(
+        |(to, flags, (seq, ack, window, stamp), blocks, len)| Header {
+            to,
+            flags,
+            seq,
+            ack,
+            window,
+            stamp,
+            blocks,
+            len,
+        },
     )
 }
 
@@ -160,7 +178,8 @@ proptest! {
         let config = Config::new(profile, 1500);
         let mut pair = Pair::new(config.clone(), config);
         pair.connect(A);
-        for (step, (to, flags, seq, ack, window, stamp, blocks, len)) in script.into_iter().enumerate() {
+        for (step, header) in script.into_iter().enumerate() {
+            let Header { to, flags, seq, ack, window, stamp, blocks, len } = header;
             if step == 3 {
                 pair.run_for(Duration::from_secs(1));
             }
