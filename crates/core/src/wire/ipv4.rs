@@ -6,7 +6,7 @@
 use std::net::Ipv4Addr;
 
 use super::Error;
-use super::checksum::{Checksum, ones_complement_sum};
+use super::checksum::Checksum;
 
 #[cfg(test)]
 mod tests;
@@ -37,6 +37,7 @@ pub enum Ecn {
 
 impl Ecn {
     /// The codepoint in the two low bits of `tos`.
+    #[inline]
     pub const fn from_bits(tos: u8) -> Ecn {
         match tos & 3 {
             0 => Ecn::NotEct,
@@ -63,9 +64,10 @@ impl Protocol {
 /// A view of a packet whose lengths have been checked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Packet<'a> {
-    bytes: &'a [u8],
+    fixed: &'a [u8; HEADER_LEN],
+    options: &'a [u8],
+    payload: &'a [u8],
     elided: u32,
-    header_len: u8,
 }
 
 impl<'a> Packet<'a> {
@@ -75,8 +77,11 @@ impl<'a> Packet<'a> {
     /// # Errors
     /// [`Error::Truncated`] when the header is not in memory or the total length promises more than is
     /// there; [`Error::Malformed`] for another version or lengths that contradict each other.
+    #[inline]
     pub fn new_checked(bytes: &'a [u8], elided: u32) -> Result<Packet<'a>, Error> {
-        let fixed = bytes.first_chunk::<HEADER_LEN>().ok_or(Error::Truncated)?;
+        let (fixed, rest) = bytes
+            .split_first_chunk::<HEADER_LEN>()
+            .ok_or(Error::Truncated)?;
         if fixed[0] >> 4 != 4 {
             return Err(Error::Malformed);
         }
@@ -85,27 +90,33 @@ impl<'a> Packet<'a> {
         if header_len < HEADER_LEN || total_len < header_len {
             return Err(Error::Malformed);
         }
-        if header_len > bytes.len() || total_len as u64 > bytes.len() as u64 + u64::from(elided) {
+        let (options, rest) = rest
+            .split_at_checked(header_len - HEADER_LEN)
+            .ok_or(Error::Truncated)?;
+        let payload_len = total_len - header_len;
+        let payload = &rest[..rest.len().min(payload_len)];
+        let missing = (payload_len - payload.len()) as u32;
+        if missing > elided {
             return Err(Error::Truncated);
         }
-        let held = bytes.len().min(total_len);
         Ok(Packet {
-            bytes: &bytes[..held],
-            elided: (total_len - held) as u32,
-            header_len: header_len as u8,
+            fixed,
+            options,
+            payload,
+            elided: missing,
         })
     }
 
     /// Bytes of the header, options included.
     #[inline]
     pub fn header_len(&self) -> usize {
-        usize::from(self.header_len)
+        HEADER_LEN + self.options.len()
     }
 
     /// The part of the payload that is in memory.
     #[inline]
     pub fn payload(&self) -> &'a [u8] {
-        &self.bytes[self.header_len()..]
+        self.payload
     }
 
     /// Zero bytes of the payload that follow [`Packet::payload`] and are not in memory.
@@ -117,40 +128,41 @@ impl<'a> Packet<'a> {
     /// Length of the whole packet in bytes, elided ones included.
     #[inline]
     pub fn total_len(&self) -> u16 {
-        self.u16_at(2)
+        u16::from_be_bytes([self.fixed[2], self.fixed[3]])
     }
 
     /// The source address; not covered by any check before [`Repr::parse`].
     #[inline]
     pub fn src(&self) -> Ipv4Addr {
-        self.addr_at(12)
+        let [.., a, b, c, d, _, _, _, _] = *self.fixed;
+        Ipv4Addr::new(a, b, c, d)
     }
 
     /// The destination address; not covered by any check before [`Repr::parse`].
     #[inline]
     pub fn dst(&self) -> Ipv4Addr {
-        self.addr_at(16)
+        let [.., a, b, c, d] = *self.fixed;
+        Ipv4Addr::new(a, b, c, d)
     }
 
     /// What the packet carries.
     #[inline]
     pub fn protocol(&self) -> Protocol {
-        Protocol(self.bytes[9])
+        Protocol(self.fixed[9])
     }
 
     /// The congestion codepoint.
     #[inline]
     pub fn ecn(&self) -> Ecn {
-        Ecn::from_bits(self.bytes[1])
+        Ecn::from_bits(self.fixed[1])
     }
 
-    fn u16_at(&self, at: usize) -> u16 {
-        u16::from_be_bytes([self.bytes[at], self.bytes[at + 1]])
-    }
-
-    fn addr_at(&self, at: usize) -> Ipv4Addr {
-        let b = &self.bytes[at..at + 4];
-        Ipv4Addr::new(b[0], b[1], b[2], b[3])
+    #[inline]
+    fn verifies(&self) -> bool {
+        let mut checksum = Checksum::new();
+        checksum.add_words(self.fixed);
+        checksum.add_words(self.options);
+        checksum.finish() == 0
     }
 }
 
@@ -185,10 +197,11 @@ impl Repr {
     /// nothing here reassembles.
     #[inline]
     pub fn parse(packet: &Packet<'_>) -> Result<Repr, Error> {
-        if ones_complement_sum(&packet.bytes[..packet.header_len()]) != 0xffff {
+        if !packet.verifies() {
             return Err(Error::Checksum);
         }
-        let fragment = packet.u16_at(6);
+        let fixed = packet.fixed;
+        let fragment = u16::from_be_bytes([fixed[6], fixed[7]]);
         if fragment & (MORE_FRAGMENTS | FRAGMENT_OFFSET) != 0 {
             return Err(Error::Malformed);
         }
@@ -196,12 +209,12 @@ impl Repr {
             src: packet.src(),
             dst: packet.dst(),
             protocol: packet.protocol(),
-            dscp: packet.bytes[1] >> 2,
+            dscp: fixed[1] >> 2,
             ecn: packet.ecn(),
-            ident: packet.u16_at(4),
+            ident: u16::from_be_bytes([fixed[4], fixed[5]]),
             dont_fragment: fragment & DONT_FRAGMENT != 0,
-            ttl: packet.bytes[8],
-            payload_len: packet.total_len() - u16::from(packet.header_len),
+            ttl: fixed[8],
+            payload_len: packet.payload.len() as u16 + packet.elided as u16,
         })
     }
 

@@ -20,3 +20,27 @@ pub enum Error {
     /// The checksum does not verify.
     Checksum,
 }
+
+/// What is known about the bytes of a packet before its checksum is looked at.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Integrity {
+    /// The bytes are what arrived: verify the checksum.
+    Intact,
+    /// The wire damaged bytes that are not in memory: the checksum cannot verify.
+    Corrupt,
+    /// Somebody trusted has verified the checksum, or it was never filled in: do not look at it.
+    Offloaded,
+}
+
+impl Integrity {
+    /// Whether the packet may be read; `verifies` computes the checksum and is asked only when needed.
+    #[inline]
+    fn accepts(self, verifies: impl FnOnce() -> bool) -> Result<(), Error> {
+        let sound = match self {
+            Integrity::Intact => verifies(),
+            Integrity::Corrupt => false,
+            Integrity::Offloaded => true,
+        };
+        if sound { Ok(()) } else { Err(Error::Checksum) }
+    }
+}

@@ -16,6 +16,7 @@ mod options;
 #[cfg(test)]
 mod tests;
 
+pub use super::Integrity;
 pub use options::{Options, SACK_BLOCKS_MAX, SackBlocks, Timestamps};
 
 /// Bytes of a header without options.
@@ -92,23 +93,13 @@ impl fmt::Debug for Flags {
     }
 }
 
-/// What is known about the bytes of a segment before its checksum is looked at.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Integrity {
-    /// The bytes are what arrived: verify the checksum.
-    Intact,
-    /// The wire damaged bytes that are not in memory: the checksum cannot verify.
-    Corrupt,
-    /// Somebody trusted has verified the checksum, or it was never filled in: do not look at it.
-    Offloaded,
-}
-
 /// A view of a segment whose header length has been checked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Packet<'a> {
-    bytes: &'a [u8],
+    fixed: &'a [u8; HEADER_LEN_MIN],
+    options: &'a [u8],
+    payload: &'a [u8],
     elided: u32,
-    header_len: u8,
 }
 
 impl<'a> Packet<'a> {
@@ -119,33 +110,31 @@ impl<'a> Packet<'a> {
     /// points into the fixed header.
     #[inline]
     pub fn new_checked(bytes: &'a [u8], elided: u32) -> Result<Packet<'a>, Error> {
-        let fixed = bytes
-            .first_chunk::<HEADER_LEN_MIN>()
+        let (fixed, rest) = bytes
+            .split_first_chunk::<HEADER_LEN_MIN>()
             .ok_or(Error::Truncated)?;
-        let header_len = (fixed[12] >> 4) * 4;
-        if usize::from(header_len) < HEADER_LEN_MIN {
-            return Err(Error::Malformed);
-        }
-        if usize::from(header_len) > bytes.len() {
-            return Err(Error::Truncated);
-        }
+        let options_len = (usize::from(fixed[12] >> 4) * 4)
+            .checked_sub(HEADER_LEN_MIN)
+            .ok_or(Error::Malformed)?;
+        let (options, payload) = rest.split_at_checked(options_len).ok_or(Error::Truncated)?;
         Ok(Packet {
-            bytes,
+            fixed,
+            options,
+            payload,
             elided,
-            header_len,
         })
     }
 
     /// Bytes of the header, options included.
     #[inline]
     pub fn header_len(&self) -> usize {
-        usize::from(self.header_len)
+        HEADER_LEN_MIN + self.options.len()
     }
 
     /// The part of the payload that is in memory.
     #[inline]
     pub fn payload(&self) -> &'a [u8] {
-        &self.bytes[self.header_len()..]
+        self.payload
     }
 
     /// Zero bytes of the payload that follow [`Packet::payload`] and are not in memory.
@@ -157,28 +146,30 @@ impl<'a> Packet<'a> {
     /// Length of the payload in bytes, elided ones included.
     #[inline]
     pub fn payload_len(&self) -> usize {
-        self.bytes.len() - self.header_len() + self.elided as usize
+        self.payload.len() + self.elided as usize
     }
 
     /// The source port; not covered by any check before [`Repr::parse`].
     #[inline]
     pub fn src_port(&self) -> u16 {
-        u16::from_be_bytes([self.bytes[0], self.bytes[1]])
+        u16::from_be_bytes([self.fixed[0], self.fixed[1]])
     }
 
     /// The destination port; not covered by any check before [`Repr::parse`].
     #[inline]
     pub fn dst_port(&self) -> u16 {
-        u16::from_be_bytes([self.bytes[2], self.bytes[3]])
+        u16::from_be_bytes([self.fixed[2], self.fixed[3]])
     }
 
     /// Whether the checksum over pseudo-header, header, payload and elided zeros verifies.
     #[inline]
     fn verifies(&self, src: Ipv4Addr, dst: Ipv4Addr) -> bool {
         // The elided zeros count in the length; they come last, so they shift nothing.
-        let len = (self.bytes.len() as u32).saturating_add(self.elided);
+        let len = ((self.header_len() + self.payload.len()) as u32).saturating_add(self.elided);
         let mut checksum = Checksum::pseudo_header(src, dst, Protocol::TCP.0, len);
-        checksum.add_bytes(self.bytes);
+        checksum.add_words(self.fixed);
+        checksum.add_words(self.options);
+        checksum.add_bytes(self.payload);
         checksum.finish() == 0
     }
 }
@@ -224,18 +215,8 @@ impl Repr {
         dst: Ipv4Addr,
         integrity: Integrity,
     ) -> Result<Repr, Error> {
-        let sound = match integrity {
-            Integrity::Intact => packet.verifies(src, dst),
-            Integrity::Corrupt => false,
-            Integrity::Offloaded => true,
-        };
-        if !sound {
-            return Err(Error::Checksum);
-        }
-        let (fixed, _) = packet
-            .bytes
-            .split_first_chunk::<HEADER_LEN_MIN>()
-            .ok_or(Error::Truncated)?;
+        integrity.accepts(|| packet.verifies(src, dst))?;
+        let fixed = packet.fixed;
         let u16_at = |at: usize| u16::from_be_bytes([fixed[at], fixed[at + 1]]);
         let seq_at = |at: usize| {
             SeqNumber(u32::from_be_bytes([
@@ -253,7 +234,7 @@ impl Repr {
             flags: Flags(fixed[13]),
             window: u16_at(14),
             urgent: u16_at(18),
-            options: Options::parse(&packet.bytes[HEADER_LEN_MIN..packet.header_len()])?,
+            options: Options::parse(packet.options)?,
         })
     }
 
@@ -282,8 +263,7 @@ impl Repr {
             | u64::from(self.window);
         checksum.add_u64(lead);
         checksum.add_u64(control);
-        checksum.add_u16(self.urgent);
-        self.options.emit(options, &mut checksum);
+        checksum.add_u64(self.options.emit(options) + u64::from(self.urgent));
         checksum.add_bytes(payload);
 
         fixed[..8].copy_from_slice(&lead.to_be_bytes());

@@ -56,8 +56,8 @@ impl Checksum {
     #[inline]
     pub fn pseudo_header(src: Ipv4Addr, dst: Ipv4Addr, protocol: u8, len: u32) -> Self {
         let mut checksum = Checksum::new();
-        checksum.add_u64(u64::from(src.to_bits()) << 32 | u64::from(dst.to_bits()));
-        checksum.add_u64(u64::from(protocol) << 32 | u64::from(len));
+        let addrs = u64::from(src.to_bits()) + u64::from(dst.to_bits());
+        checksum.add_u64(addrs + u64::from(protocol) + u64::from(len));
         checksum
     }
 
@@ -66,6 +66,19 @@ impl Checksum {
     pub fn add_bytes(&mut self, bytes: &[u8]) {
         self.add_native(sum_bytes(bytes));
         self.parity = self.parity.after(bytes.len());
+    }
+
+    /// Adds a header of whole 32-bit words, the cheap way for a few of them; bytes beyond the last whole
+    /// word are not looked at.
+    #[inline]
+    pub fn add_words(&mut self, bytes: &[u8]) {
+        let (words, rest) = bytes.as_chunks::<4>();
+        debug_assert!(rest.is_empty());
+        let sum = words
+            .iter()
+            .map(|word| u64::from(u32::from_ne_bytes(*word)))
+            .sum();
+        self.add_native(sum);
     }
 
     /// Adds the two bytes of a field.
@@ -80,7 +93,8 @@ impl Checksum {
         self.add_native(u64::from(value.to_be()));
     }
 
-    /// Adds the eight bytes of a field or of several fields packed together.
+    /// Adds the eight bytes of a field, of several fields packed together, or of an exact sum of fields:
+    /// one's complement addition does not tell them apart.
     #[inline]
     pub fn add_u64(&mut self, value: u64) {
         self.add_native(value.to_be());
@@ -135,32 +149,46 @@ fn add_end_around(a: u64, b: u64) -> u64 {
 /// The sum modulo 2^64-1 in the byte order of the machine.
 #[inline]
 fn sum_bytes(bytes: &[u8]) -> u64 {
-    // The upper half counts the carries: they leave the chain of additions free of dependencies.
-    let mut sum = 0u128;
-    let (words, mut rest) = bytes.as_chunks::<8>();
+    let (blocks, rest) = bytes.as_chunks::<64>();
+    let mut sum = 0;
+    if !blocks.is_empty() {
+        sum = sum_blocks(blocks);
+    }
+    let (words, mut rest) = rest.as_chunks::<8>();
     for word in words {
-        sum += u128::from(u64::from_ne_bytes(*word));
+        sum = add_end_around(sum, u64::from_ne_bytes(*word));
     }
     if let Some((word, tail)) = rest.split_first_chunk::<4>() {
-        sum += u128::from(u32::from_ne_bytes(*word));
+        sum = add_end_around(sum, u64::from(u32::from_ne_bytes(*word)));
         rest = tail;
     }
     if let Some((word, tail)) = rest.split_first_chunk::<2>() {
-        sum += u128::from(u16::from_ne_bytes(*word));
+        sum = add_end_around(sum, u64::from(u16::from_ne_bytes(*word)));
         rest = tail;
     }
     if let [last] = *rest {
-        sum += u128::from(u16::from_ne_bytes([last, 0]));
+        sum = add_end_around(sum, u64::from(u16::from_ne_bytes([last, 0])));
     }
-    add_end_around(sum as u64, (sum >> 64) as u64)
+    sum
+}
+
+/// Payloads: eight words at a time in one chain of additions with carry.
+fn sum_blocks(blocks: &[[u8; 64]]) -> u64 {
+    let mut sum = 0u64;
+    let mut carry = false;
+    for block in blocks {
+        for word in block.as_chunks::<8>().0 {
+            (sum, carry) = sum.carrying_add(u64::from_ne_bytes(*word), carry);
+        }
+    }
+    add_end_around(sum, u64::from(carry))
 }
 
 /// Folds to 16 bits and turns to the value a big-endian header means.
 #[inline]
 fn fold(sum: u64) -> u16 {
-    let sum = (sum & 0xffff_ffff) + (sum >> 32);
-    let sum = (sum & 0xffff) + (sum >> 16 & 0xffff) + (sum >> 32);
-    let sum = (sum & 0xffff) + (sum >> 16);
-    let sum = (sum & 0xffff) + (sum >> 16);
-    u16::from_be(sum as u16)
+    let (sum, carry) = (sum as u32).overflowing_add((sum >> 32) as u32);
+    let sum = sum + u32::from(carry);
+    let (sum, carry) = (sum as u16).overflowing_add((sum >> 16) as u16);
+    u16::from_be(sum + u16::from(carry))
 }

@@ -54,6 +54,10 @@ proptest! {
     #[test]
     fn equals_the_definition(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
         prop_assert_eq!(ones_complement_sum(&bytes), reference(&bytes));
+        let mut checksum = Checksum::new();
+        checksum.add_words(&bytes[..bytes.len() / 4 * 4]);
+        checksum.add_bytes(&bytes[bytes.len() / 4 * 4..]);
+        prop_assert_eq!(checksum.finish(), !reference(&bytes));
     }
 
     #[test]

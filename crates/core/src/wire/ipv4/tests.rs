@@ -1,4 +1,5 @@
 use super::*;
+use crate::wire::checksum::ones_complement_sum;
 use etherparse::{Ipv4Header, Ipv4HeaderSlice};
 use proptest::prelude::*;
 

@@ -5,7 +5,6 @@
 
 use super::Error;
 use crate::seq::SeqNumber;
-use crate::wire::checksum::Checksum;
 
 /// Bytes of options a header can hold.
 pub(super) const LEN_MAX: usize = 40;
@@ -101,6 +100,9 @@ impl Options {
     #[inline]
     pub fn len(&self) -> usize {
         let before_sack = self.len_before_sack();
+        if self.sack.is_empty() {
+            return before_sack;
+        }
         match self.sack_fitting(before_sack) {
             0 => before_sack,
             blocks => before_sack + 4 + blocks * SACK_BLOCK_LEN,
@@ -197,30 +199,30 @@ impl Options {
         Ok(())
     }
 
-    /// Writes the options into `buf`, which is [`Options::len`] bytes, and adds them to `checksum`.
+    /// Writes the options into `buf`, which is [`Options::len`] bytes, and returns the sum of their words.
     #[inline]
-    pub(super) fn emit(&self, buf: &mut [u8], checksum: &mut Checksum) {
-        let mut out = Words { buf, checksum };
+    pub(super) fn emit(&self, buf: &mut [u8]) -> u64 {
+        let mut out = Words { buf, sum: 0 };
         if let Some(mss) = self.mss {
-            out.put(u32::from_be_bytes([MSS, 4, 0, 0]) | u32::from(mss));
+            out.put([u32::from_be_bytes([MSS, 4, 0, 0]) | u32::from(mss)]);
         }
         if let Some(timestamps) = self.timestamps {
-            out.put(if self.sack_permitted {
+            let lead = if self.sack_permitted {
                 u32::from_be_bytes([SACK_PERMITTED, 2, TIMESTAMPS, TIMESTAMPS_LEN])
             } else {
                 ALIGNED_TIMESTAMPS
-            });
-            out.put(timestamps.value);
-            out.put(timestamps.echo);
+            };
+            out.put([lead, timestamps.value, timestamps.echo]);
         } else if self.sack_permitted {
-            out.put(u32::from_be_bytes([NOP, NOP, SACK_PERMITTED, 2]));
+            out.put([u32::from_be_bytes([NOP, NOP, SACK_PERMITTED, 2])]);
         }
         if let Some(shift) = self.window_scale {
-            out.put(u32::from_be_bytes([NOP, WINDOW_SCALE, 3, shift]));
+            out.put([u32::from_be_bytes([NOP, WINDOW_SCALE, 3, shift])]);
         }
         if !self.sack.is_empty() {
             self.emit_sack(&mut out);
         }
+        out.sum
     }
 
     fn emit_sack(&self, out: &mut Words<'_>) {
@@ -229,27 +231,28 @@ impl Options {
             return;
         }
         let len = 2 + (blocks * SACK_BLOCK_LEN) as u8;
-        out.put(u32::from_be_bytes([NOP, NOP, SACK, len]));
+        out.put([u32::from_be_bytes([NOP, NOP, SACK, len])]);
         for (left, right) in self.sack.iter().take(blocks) {
-            out.put(left.0);
-            out.put(right.0);
+            out.put([left.0, right.0]);
         }
     }
 }
 
-/// Writes four bytes at a time and sums them while they are in a register.
+/// Writes big-endian words and sums them while they are in registers.
 struct Words<'a> {
     buf: &'a mut [u8],
-    checksum: &'a mut Checksum,
+    sum: u64,
 }
 
 impl Words<'_> {
     #[inline]
-    fn put(&mut self, word: u32) {
+    fn put<const N: usize>(&mut self, words: [u32; N]) {
         let buf = std::mem::take(&mut self.buf);
-        if let Some((slot, rest)) = buf.split_first_chunk_mut::<4>() {
-            *slot = word.to_be_bytes();
-            self.checksum.add_u32(word);
+        if let Some((slots, rest)) = buf.split_at_mut_checked(4 * N) {
+            for (slot, word) in slots.as_chunks_mut().0.iter_mut().zip(words) {
+                *slot = word.to_be_bytes();
+                self.sum += u64::from(word);
+            }
             self.buf = rest;
         }
     }

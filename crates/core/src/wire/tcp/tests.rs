@@ -1,4 +1,5 @@
 use super::*;
+use etherparse::{TcpHeader, TcpHeaderSlice, TcpOptionElement};
 use proptest::prelude::*;
 
 const SRC: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
@@ -176,6 +177,29 @@ fn integrity_decides_about_the_checksum() {
     assert!(parse(&bytes, 5, Integrity::Offloaded).is_ok());
 }
 
+/// The options in the order they are sent, as the other implementation names them.
+fn elements(options: &Options) -> Vec<TcpOptionElement> {
+    let mut elements = Vec::new();
+    if let Some(mss) = options.mss {
+        elements.push(TcpOptionElement::MaximumSegmentSize(mss));
+    }
+    if options.sack_permitted {
+        elements.push(TcpOptionElement::SelectiveAcknowledgementPermitted);
+    }
+    if let Some(Timestamps { value, echo }) = options.timestamps {
+        elements.push(TcpOptionElement::Timestamp(value, echo));
+    }
+    if let Some(shift) = options.window_scale {
+        elements.push(TcpOptionElement::WindowScale(shift));
+    }
+    let mut blocks = options.sack.iter().map(|(left, right)| (left.0, right.0));
+    if let Some(first) = blocks.next() {
+        let more = [blocks.next(), blocks.next(), blocks.next()];
+        elements.push(TcpOptionElement::SelectiveAcknowledgement(first, more));
+    }
+    elements
+}
+
 fn payload() -> impl Strategy<Value = Vec<u8>> {
     prop::collection::vec(any::<u8>(), 0..64)
 }
@@ -230,5 +254,60 @@ proptest! {
         if let Ok(read) = parse(&bytes, 0, Integrity::Offloaded) {
             prop_assert_eq!(parse(&emit(&read, &[], 0), 0, Integrity::Intact), Ok(as_sent(&read)));
         }
+    }
+
+    #[test]
+    fn etherparse_reads_the_same(repr in repr(), payload in payload()) {
+        let bytes = emit(&repr, &payload, 0);
+        let theirs = TcpHeaderSlice::from_slice(&bytes).unwrap();
+        prop_assert_eq!(theirs.source_port(), repr.src_port);
+        prop_assert_eq!(theirs.destination_port(), repr.dst_port);
+        prop_assert_eq!(theirs.sequence_number(), repr.seq.0);
+        prop_assert_eq!(theirs.acknowledgment_number(), repr.ack.0);
+        prop_assert_eq!(theirs.window_size(), repr.window);
+        prop_assert_eq!(theirs.urgent_pointer(), repr.urgent);
+        let flags = [
+            theirs.fin(), theirs.syn(), theirs.rst(), theirs.psh(),
+            theirs.ack(), theirs.urg(), theirs.ece(), theirs.cwr(),
+        ];
+        let flags = flags.iter().enumerate().fold(0, |bits, (n, &set)| bits | u8::from(set) << n);
+        prop_assert_eq!(Flags(flags), repr.flags);
+        prop_assert!(!theirs.ns());
+        let checksum = theirs.calc_checksum_ipv4_raw(SRC.octets(), DST.octets(), &payload);
+        prop_assert_eq!(checksum, Ok(theirs.checksum()));
+        let options: Result<Vec<_>, _> = theirs
+            .options_iterator()
+            .filter(|option| *option != Ok(TcpOptionElement::Noop))
+            .collect();
+        prop_assert_eq!(options, Ok(elements(&as_sent(&repr).options)));
+    }
+
+    #[test]
+    fn reads_what_etherparse_writes(
+        (repr, order) in repr()
+            .prop_map(|repr| as_sent(&repr))
+            .prop_flat_map(|repr| (Just(repr), Just(elements(&repr.options)).prop_shuffle())),
+        payload in payload(),
+    ) {
+        let bits = repr.flags;
+        let mut theirs = TcpHeader {
+            acknowledgment_number: repr.ack.0,
+            fin: bits.contains(Flags::FIN),
+            syn: bits.contains(Flags::SYN),
+            rst: bits.contains(Flags::RST),
+            psh: bits.contains(Flags::PSH),
+            ack: bits.contains(Flags::ACK),
+            urg: bits.contains(Flags::URG),
+            ece: bits.contains(Flags::ECE),
+            cwr: bits.contains(Flags::CWR),
+            urgent_pointer: repr.urgent,
+            ..TcpHeader::new(repr.src_port, repr.dst_port, repr.seq.0, repr.window)
+        };
+        theirs.set_options(&order).unwrap();
+        theirs.checksum = theirs
+            .calc_checksum_ipv4_raw(SRC.octets(), DST.octets(), &payload)
+            .unwrap();
+        let bytes = [&theirs.to_bytes()[..], &payload].concat();
+        prop_assert_eq!(parse(&bytes, 0, Integrity::Intact), Ok(repr));
     }
 }
