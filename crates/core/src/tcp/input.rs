@@ -224,6 +224,7 @@ impl Connection {
                 phase,
             });
         }
+        self.trim_resend_list();
         self.restart_retransmit_timer(now, cx, phase);
         self.wake_writer();
     }
@@ -304,7 +305,7 @@ impl Connection {
         }
         if piece.seq != self.rcv_nxt {
             self.stats.out_of_order += 1;
-            self.timers.repeat_ack = self.config.repeat_ack.map(|after| now + after);
+            self.acking.repeat = true;
         }
         self.acking.due = true;
         self.reassembly.insert(&mut cx.frames, piece);

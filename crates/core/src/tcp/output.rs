@@ -233,7 +233,7 @@ impl Connection {
             ..self.ports()
         };
         if self.state != State::SynSent {
-            self.note_ack_sent();
+            self.note_ack_sent(now);
         }
         self.emit_packet(cx, &repr, 0)
     }
@@ -297,7 +297,7 @@ impl Connection {
             },
             ..self.ports()
         };
-        self.note_ack_sent();
+        self.note_ack_sent(now);
         self.emit_packet(cx, &repr, payload)
     }
 
@@ -313,11 +313,15 @@ impl Connection {
     }
 
     /// An acknowledgment leaves: none is owed any more.
-    fn note_ack_sent(&mut self) {
+    fn note_ack_sent(&mut self, now: Instant) {
         self.acking.due = false;
         self.acking.last_sent = self.rcv_nxt;
         self.timers.delayed_ack = None;
-        self.timers.repeat_ack = None;
+        let repeat = std::mem::take(&mut self.acking.repeat);
+        self.timers.repeat_ack = match (repeat, self.config.repeat_ack) {
+            (true, Some(after)) => Some(now + after),
+            _ => None,
+        };
     }
 
     /// Headers on the stack, payload from the send buffer, both into a frame.

@@ -131,7 +131,6 @@ impl Connection {
     /// The state of repair after `snd_una` has advanced and before the window grows.
     pub(super) fn recover_on_advance(&mut self, now: Instant, acked: &Acked, echo: Option<u32>) {
         self.repairing.timeouts = 0;
-        self.trim_resend_list();
         if self.undo_if_spurious(now, echo) {
             return;
         }

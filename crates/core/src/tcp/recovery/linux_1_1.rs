@@ -64,8 +64,9 @@ impl Connection {
         });
     }
 
-    /// After an advancing acknowledgment: the list is done, or its head is sent again by cwnd.
-    pub(super) fn trim_resend_list(&mut self) {
+    /// After an advancing acknowledgment and the growth it brings: the list is done, or its head is sent
+    /// again by cwnd.
+    pub(in crate::tcp) fn trim_resend_list(&mut self) {
         let budget = self.cwnd_packets();
         let una = self.snd_una;
         self.repairing.list = self
