@@ -103,10 +103,9 @@ impl Connection {
         }
         self.restart_after_idle(now);
         let mss = self.agreed.mss;
-        let payload = if unsent == 0 {
-            0
-        } else {
-            self.send.chunk(self.snd_nxt, mss).len() as u32
+        let payload = match unsent {
+            0 => 0,
+            _ => self.send.chunk_len(self.snd_nxt, mss),
         };
         let last = payload == unsent;
         if !self.window_admits(payload) && payload > 0 {
