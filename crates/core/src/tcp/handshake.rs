@@ -2,7 +2,7 @@
 //! that belong to no connection.
 
 use super::options::Agreed;
-use super::recovery::Repairing;
+use super::recovery::{LocalQueue, Repairing};
 use super::rtt::Estimator;
 use super::scoreboard::{Fate, Record, Scoreboard};
 use super::send_buffer::SendBuffer;
@@ -64,7 +64,7 @@ impl Connection {
     }
 
     /// Opens passively in answer to `syn`: the SYN-ACK leaves with the next poll, and silently again
-    /// until it is acknowledged.
+    /// until it is acknowledged. The frame of the SYN stays with the caller.
     pub fn accept(
         now: Instant,
         cx: &mut Context,
@@ -88,6 +88,7 @@ impl Connection {
             seq: iss,
             len: 1,
             sent_at: now,
+            handed: 0,
             transmissions: 0,
             fate: Fate::Lost,
             syn: true,
@@ -111,6 +112,7 @@ impl Connection {
             board,
             rtt: Estimator::new(&config),
             repairing: Repairing::new(iss),
+            local: LocalQueue::default(),
             last_sent_at: now,
             probe_due: false,
             reset_due: None,
@@ -125,6 +127,7 @@ impl Connection {
                 last_sent: SeqNumber(0),
                 rcv_mss: 1,
                 quick: config.quick_acks,
+                repeat: false,
                 challenges: (now, 0),
             },
             agreed,

@@ -46,7 +46,7 @@ use crate::wire::ipv4::Ecn;
 use options::Agreed;
 use reassembly::Reassembly;
 use receive_buffer::ReceiveBuffer;
-use recovery::Repairing;
+use recovery::{LocalQueue, Repairing};
 use rtt::Estimator;
 use scoreboard::Scoreboard;
 use send_buffer::SendBuffer;
@@ -177,6 +177,8 @@ struct Acking {
     rcv_mss: u32,
     /// Segments still acknowledged at once.
     quick: u8,
+    /// The next acknowledgment is to be repeated unless another one follows.
+    repeat: bool,
     /// Challenge ACKs in the second that began here.
     challenges: (Instant, u8),
 }
@@ -203,6 +205,7 @@ pub struct Connection {
     board: Scoreboard,
     rtt: Estimator,
     repairing: Repairing,
+    local: LocalQueue,
     last_sent_at: Instant,
     probe_due: bool,
     /// The sequence number of a RST that leaves with the next poll.

@@ -30,6 +30,8 @@ pub(super) struct Record {
     pub len: u32,
     /// When it was last sent.
     pub sent_at: Instant,
+    /// Place of its last packet among the bytes handed out.
+    pub handed: u64,
     pub transmissions: u8,
     pub fate: Fate,
     pub syn: bool,
@@ -317,6 +319,16 @@ impl Scoreboard {
         record.transmissions = record.transmissions.saturating_add(1);
     }
 
+    /// Its time starts anew without a packet.
+    pub fn touch(&mut self, index: usize, now: Instant) {
+        self.records[index].sent_at = now;
+    }
+
+    /// Notes the place of the packet just handed out.
+    pub fn handed_out(&mut self, index: usize, place: u64) {
+        self.records[index].handed = place;
+    }
+
     /// Forgets everything.
     pub fn clear(&mut self) {
         *self = Scoreboard::default();
@@ -360,6 +372,7 @@ mod tests {
                 seq: START + i as u32 * MSS,
                 len: MSS,
                 sent_at: Instant::ZERO,
+                handed: 0,
                 transmissions: 0,
                 fate: Fate::InFlight,
                 syn: false,

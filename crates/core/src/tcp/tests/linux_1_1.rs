@@ -116,3 +116,35 @@ fn a_loss_at_the_end_does_not_stop_the_transfer() {
     pair.bulk(200 * u64::from(MSS), Duration::from_secs(600));
     assert_eq!(pair.received_len[B], 200 * u64::from(MSS));
 }
+
+#[test]
+fn what_still_waits_in_the_machine_is_not_sent_twice() {
+    for (told, repeats) in [(false, 1), (true, 0)] {
+        let mut pair = pair();
+        // The wire takes nothing any more, and either somebody tells so or nobody does.
+        pair.cut[A] = true;
+        if told {
+            pair.end(A).handle_transmitted(0);
+        }
+        pair.write(A, Data::Elided(MSS as usize));
+        pair.run_for(Duration::from_secs(4));
+        assert_eq!(pair.end(A).stats().timeouts, 1);
+        assert_eq!(pair.end(A).stats().retransmissions, repeats);
+    }
+}
+
+#[test]
+fn the_ack_of_an_out_of_order_segment_is_repeated_after_3_s() {
+    let mut pair = pair();
+    pair.bulk(60 * u64::from(MSS), Duration::from_secs(100));
+    pair.run_for(Duration::from_secs(1));
+    pair.log.clear();
+    pair.drop_data = vec![60];
+    pair.write(A, Data::Elided(2 * MSS as usize));
+    pair.run_for(Duration::from_millis(60));
+    pair.cut[A] = true;
+    pair.run_for(Duration::from_secs(10));
+    let times: Vec<_> = pair.sent_by(B).map(|s| s.at).collect();
+    assert_eq!(times.len(), 2);
+    assert_eq!(times[1] - times[0], Duration::from_secs(3));
+}
