@@ -2,7 +2,7 @@
 //! that belong to no connection.
 
 use super::options::Agreed;
-use super::recovery::{LocalQueue, Repairing};
+use super::recovery::Repairing;
 use super::rtt::Estimator;
 use super::scoreboard::{Fate, Record, Scoreboard};
 use super::send_buffer::SendBuffer;
@@ -88,7 +88,7 @@ impl Connection {
             seq: iss,
             len: 1,
             sent_at: now,
-            handed: 0,
+            packet: None,
             transmissions: 0,
             fate: Fate::Lost,
             syn: true,
@@ -112,7 +112,6 @@ impl Connection {
             board,
             rtt: Estimator::new(&config),
             repairing: Repairing::new(iss),
-            local: LocalQueue::default(),
             last_sent_at: now,
             probe_due: false,
             reset_due: None,

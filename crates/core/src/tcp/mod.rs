@@ -46,7 +46,7 @@ use crate::wire::ipv4::Ecn;
 use options::Agreed;
 use reassembly::Reassembly;
 use receive_buffer::ReceiveBuffer;
-use recovery::{LocalQueue, Repairing};
+use recovery::Repairing;
 use rtt::Estimator;
 use scoreboard::Scoreboard;
 use send_buffer::SendBuffer;
@@ -205,7 +205,6 @@ pub struct Connection {
     board: Scoreboard,
     rtt: Estimator,
     repairing: Repairing,
-    local: LocalQueue,
     last_sent_at: Instant,
     probe_due: bool,
     /// The sequence number of a RST that leaves with the next poll.

@@ -39,7 +39,7 @@ impl Connection {
             self.release(cx);
             return None;
         }
-        if let Some(index) = self.next_resend(now) {
+        if let Some(index) = self.next_resend(now, cx) {
             return Some(self.send_record(now, cx, index));
         }
         if let Some(segment) = self.next_new(now, cx) {
@@ -57,9 +57,9 @@ impl Connection {
     }
 
     /// The record to send (again) now.
-    fn next_resend(&mut self, now: Instant) -> Option<usize> {
+    fn next_resend(&mut self, now: Instant, cx: &Context) -> Option<usize> {
         if self.repairing.list.is_some() {
-            return self.next_of_list(now);
+            return self.next_of_list(now, &cx.frames);
         }
         if !self.board.has_lost() {
             return None;
@@ -171,7 +171,7 @@ impl Connection {
             seq: self.snd_nxt,
             len,
             sent_at: now,
-            handed: 0,
+            packet: None,
             transmissions: 0,
             fate: Fate::InFlight,
             syn: false,
@@ -196,7 +196,7 @@ impl Connection {
         self.cc.on_sent(now, record.payload(), self.board.pipe());
         self.start_retransmit_timer(now, cx);
         let frame = self.emit_record(now, cx, &record);
-        self.board.handed_out(index, self.local.place());
+        self.board.handed_out(index, cx.frames.ticket(frame));
         frame
     }
 
@@ -351,7 +351,6 @@ impl Connection {
         };
         ip.emit(&mut headers);
         self.ident = self.ident.wrapping_add(1);
-        self.local.hand_out(header_len as u64 + u64::from(payload));
         self.stats.segments_sent += 1;
         cx.work.segments_sent += 1;
         cx.work.bytes_copied += u64::from(payload);

@@ -13,7 +13,7 @@ mod linux_1_1;
 mod newreno;
 mod sack;
 
-pub(super) use linux_1_1::{LocalQueue, ResendList};
+pub(super) use linux_1_1::ResendList;
 
 use super::config::{AfterTimeout, RtoRule};
 use super::options::Repair;

@@ -4,6 +4,7 @@
 //! O(1) amortised: cursors only move forward within one episode of loss, and the SACK blocks of the
 //! last acknowledgment are remembered so that only what is new in a block is visited.
 
+use crate::frame::Ticket;
 use crate::seq::SeqNumber;
 use crate::time::Instant;
 use crate::wire::tcp::SackBlocks;
@@ -30,8 +31,8 @@ pub(super) struct Record {
     pub len: u32,
     /// When it was last sent.
     pub sent_at: Instant,
-    /// Place of its last packet among the bytes handed out.
-    pub handed: u64,
+    /// The packet it was last sent in.
+    pub packet: Option<Ticket>,
     pub transmissions: u8,
     pub fate: Fate,
     pub syn: bool,
@@ -324,9 +325,9 @@ impl Scoreboard {
         self.records[index].sent_at = now;
     }
 
-    /// Notes the place of the packet just handed out.
-    pub fn handed_out(&mut self, index: usize, place: u64) {
-        self.records[index].handed = place;
+    /// Notes the packet just handed out.
+    pub fn handed_out(&mut self, index: usize, packet: Ticket) {
+        self.records[index].packet = Some(packet);
     }
 
     /// Forgets everything.
@@ -372,7 +373,7 @@ mod tests {
                 seq: START + i as u32 * MSS,
                 len: MSS,
                 sent_at: Instant::ZERO,
-                handed: 0,
+                packet: None,
                 transmissions: 0,
                 fate: Fate::InFlight,
                 syn: false,

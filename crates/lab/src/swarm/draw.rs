@@ -91,6 +91,7 @@ fn link(rng: &mut Rng, index: usize) -> Link {
             line,
             header: Header::Slip,
             payload: Payload::Random,
+            gap: 0,
         },
         lab: LinkLab {
             delay: Duration::from_millis(rng.below(300)),

@@ -2,34 +2,12 @@
 //! advancing acknowledgment sends the first `cwnd` packets of the list again, also those already sent
 //! again, and new data waits until the whole list is acknowledged.
 
+use crate::frame::Frames;
 use crate::seq::SeqNumber;
 use crate::tcp::Connection;
 use crate::tcp::config::AfterTimeout;
 use crate::tcp::scoreboard::Record;
 use crate::time::Instant;
-
-/// What was handed out and has not left the machine, as far as anybody tells.
-#[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
-pub(in crate::tcp) struct LocalQueue {
-    /// Packet bytes handed out.
-    handed: u64,
-    /// Packet bytes that have left; none when nobody tells.
-    departed: Option<u64>,
-}
-
-impl LocalQueue {
-    /// Counts a packet.
-    pub fn hand_out(&mut self, bytes: u64) {
-        self.handed += bytes;
-    }
-    /// The place of the packet last handed out.
-    pub fn place(&self) -> u64 {
-        self.handed
-    }
-    fn holds(&self, place: u64) -> bool {
-        self.departed.is_some_and(|departed| place > departed)
-    }
-}
 
 /// What is to be sent again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,14 +20,6 @@ pub(in crate::tcp) struct ResendList {
 }
 
 impl Connection {
-    /// The wire has taken packets of `bytes` in all, in the order they were handed out. Optional: told
-    /// from the first packet on, a packet that still waits in the machine is not sent again by
-    /// `linux-1.1`.
-    pub fn handle_transmitted(&mut self, bytes: u64) {
-        let departed = self.local.departed.unwrap_or(0) + bytes;
-        self.local.departed = Some(departed.min(self.local.handed));
-    }
-
     /// The window in packets.
     pub(in crate::tcp) fn cwnd_packets(&self) -> usize {
         (self.cc.cwnd() / self.agreed.mss).max(1) as usize
@@ -82,7 +52,7 @@ impl Connection {
 
     /// The next record of the list that may go now. One that still waits in the local device is not
     /// sent twice but counts, and its time starts anew.
-    pub(in crate::tcp) fn next_of_list(&mut self, now: Instant) -> Option<usize> {
+    pub(in crate::tcp) fn next_of_list(&mut self, now: Instant, frames: &Frames) -> Option<usize> {
         loop {
             let list = self.repairing.list.as_mut()?;
             let index = list.next;
@@ -93,7 +63,8 @@ impl Connection {
                 return None;
             }
             list.next += 1;
-            if !self.local.holds(self.board.record(index).handed) {
+            let last = self.board.record(index).packet;
+            if !last.is_some_and(|packet| frames.is_waiting(packet)) {
                 return Some(index);
             }
             self.board.touch(index, now);
