@@ -122,8 +122,8 @@ fn a_loss_at_the_end_does_not_stop_the_transfer() {
 fn what_still_waits_in_the_machine_is_not_sent_twice() {
     for (place, again) in [(Place::Queue, false), (Place::Transmitter, true)] {
         let mut pair = pair();
-        pair.write(A, Data::Elided(MSS as usize));
         let connection = pair.ends[A].as_mut().unwrap();
+        connection.write(pair.now, Data::Elided(MSS as usize));
         let frame = connection.poll_transmit(pair.now, &mut pair.cx).unwrap();
         pair.cx.frames.set_waiting(frame, place);
         let (later, _) = connection.poll_timeout().unwrap();
