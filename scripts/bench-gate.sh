@@ -44,7 +44,9 @@ trap 'rm -rf "$scratch"' EXIT
 
 # Instructions of the whole program for some units of a workload.
 count() {
-    valgrind --tool=callgrind --callgrind-out-file=/dev/null "$bench" "$1" "$2" 2>"$scratch/log" ||
+    local only_in=()
+    [ -z "$3" ] || only_in=(--toggle-collect="$3")
+    valgrind --tool=callgrind --callgrind-out-file=/dev/null "${only_in[@]}" "$bench" "$1" "$2" 2>"$scratch/log" ||
         { cat "$scratch/log" >&2; return 1; }
     local collected
     collected=$(sed -n 's/.*Collected : \([0-9]*\).*/\1/p' "$scratch/log")
@@ -53,12 +55,12 @@ count() {
 }
 
 touch "$scratch/counts"
-while IFS=$'\t' read -r name unit goal units; do
+while IFS=$'\t' read -r name unit goal units within; do
     if [ ${#only[@]} -gt 0 ] && ! printf '%s\n' "${only[@]}" | grep -qxF -- "$name"; then
         continue
     fi
-    once=$(count "$name" "$units" </dev/null)
-    twice=$(count "$name" $((2 * units)) </dev/null)
+    once=$(count "$name" "$units" "$within" </dev/null)
+    twice=$(count "$name" $((2 * units)) "$within" </dev/null)
     cost=$(awk -v a="$once" -v b="$twice" -v n="$units" 'BEGIN { printf "%.1f", (b - a) / n }')
     printf '%s\t%s\t%s\t%s\n' "$name" "$unit" "$cost" "$goal" >>"$scratch/counts"
 done <<<"$rows"

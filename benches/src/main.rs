@@ -3,7 +3,9 @@
 //! difference is the cost of N units without start-up: `scripts/bench-gate.sh` does that and compares
 //! with `benches/baseline.tsv`.
 
+mod lab;
 mod pick;
+mod tcp;
 mod wire;
 
 use std::process::ExitCode;
@@ -18,16 +20,21 @@ struct Workload {
     /// Units that make the count steady to well under a percent.
     units: usize,
     run: fn(usize),
+    /// Count only inside this function; all of the program when empty.
+    within: &'static str,
 }
 
 #[rustfmt::skip]
 const WORKLOADS: &[Workload] = &[
-    Workload { name: "checksum", unit: "1448 bytes", goal: 400, units: 2000, run: wire::checksum },
-    Workload { name: "pick-earliest", unit: "frame", goal: 100, units: 2000, run: pick::earliest },
-    Workload { name: "pick-eql", unit: "frame", goal: 100, units: 2000, run: pick::eql },
-    Workload { name: "pick-eql-early", unit: "frame", goal: 100, units: 2000, run: pick::eql_early },
-    Workload { name: "pick-balance-rr", unit: "frame", goal: 100, units: 2000, run: pick::balance_rr },
-    Workload { name: "pick-active-backup", unit: "frame", goal: 100, units: 2000, run: pick::active_backup },
+    Workload { name: "checksum", unit: "1448 bytes", goal: 400, units: 2000, run: wire::checksum, within: "" },
+    Workload { name: "pick-earliest", unit: "frame", goal: 100, units: 2000, run: pick::earliest, within: "" },
+    Workload { name: "pick-eql", unit: "frame", goal: 100, units: 2000, run: pick::eql, within: "" },
+    Workload { name: "pick-eql-early", unit: "frame", goal: 100, units: 2000, run: pick::eql_early, within: "" },
+    Workload { name: "pick-balance-rr", unit: "frame", goal: 100, units: 2000, run: pick::balance_rr, within: "" },
+    Workload { name: "pick-active-backup", unit: "frame", goal: 100, units: 2000, run: pick::active_backup, within: "" },
+    Workload { name: "tcp-segment", unit: "segment", goal: 1800, units: 4000, run: tcp::segment, within: "" },
+    Workload { name: "tcp-predicted", unit: "segment", goal: 200, units: 4000, run: tcp::predicted, within: "*take_predicted*" },
+    Workload { name: "lab-packet-hop", unit: "packet-hop", goal: 1000, units: 20000, run: lab::packet_hop, within: "" },
 ];
 
 fn main() -> ExitCode {
@@ -41,9 +48,10 @@ fn main() -> ExitCode {
                     unit,
                     goal,
                     units,
+                    within,
                     ..
                 } = workload;
-                println!("{name}\t{unit}\t{goal}\t{units}");
+                println!("{name}\t{unit}\t{goal}\t{units}\t{within}");
             }
             ExitCode::SUCCESS
         }

@@ -64,7 +64,7 @@ impl Deadlines {
     }
 
     /// The earliest deadline of all.
-    pub fn next(&mut self) -> Option<Instant> {
+    pub fn earliest(&mut self) -> Option<Instant> {
         self.settle();
         self.heap.peek().map(|entry| entry.at)
     }
@@ -114,14 +114,14 @@ mod tests {
         deadlines.set(0, at(10));
         deadlines.set(1, at(20));
         deadlines.set(0, at(30));
-        assert_eq!(deadlines.next(), at(20));
+        assert_eq!(deadlines.earliest(), at(20));
         deadlines.set(0, at(5));
         assert_eq!(
             deadlines.pop(Instant::FAR_FUTURE),
             Some((Instant::from_nanos(5), 0))
         );
         deadlines.set(1, None);
-        assert_eq!(deadlines.next(), None);
+        assert_eq!(deadlines.earliest(), None);
     }
 
     #[test]
@@ -144,7 +144,7 @@ mod tests {
                 let when = when.map(Instant::from_nanos);
                 deadlines.set(source, when);
                 table[source as usize] = when;
-                prop_assert_eq!(deadlines.next(), table.iter().flatten().min().copied());
+                prop_assert_eq!(deadlines.earliest(), table.iter().flatten().min().copied());
             }
             while let Some((when, source)) = deadlines.pop(Instant::FAR_FUTURE) {
                 prop_assert_eq!(table[source as usize].take(), Some(when));

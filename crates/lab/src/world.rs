@@ -15,6 +15,7 @@ use trunkline_core::host::{Event, Host, InterfaceId};
 use trunkline_core::link::channel::{Channel, Started};
 use trunkline_core::link::chip::Chip;
 use trunkline_core::time::{Duration, Instant};
+use trunkline_plan::model::Plan;
 
 /// One of a link's two directions.
 pub(crate) struct Lane {
@@ -125,6 +126,16 @@ impl Source {
 }
 
 impl World {
+    /// The world of a plan; all its randomness comes from `seed`.
+    pub fn from_plan(plan: &Plan, seed: u64) -> World {
+        crate::build::world(plan, seed)
+    }
+
+    /// Frames that a transmitter has begun to serialise: the packet-hops of the run.
+    pub fn packet_hops(&self) -> u64 {
+        self.packet_hops
+    }
+
     pub(crate) fn new(hosts: Vec<Host>, links: Vec<Link>, chips: Vec<Chip>, cx: Context) -> World {
         World {
             now: Instant::ZERO,

@@ -235,7 +235,7 @@ impl Host {
 
     /// The next deadline.
     pub fn poll_timeout(&mut self) -> Option<(Instant, Reason)> {
-        self.deadlines.next().map(|at| (at, Reason::Retransmit))
+        self.deadlines.earliest().map(|at| (at, Reason::Retransmit))
     }
 
     /// What the applications should know next.

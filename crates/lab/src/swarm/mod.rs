@@ -102,7 +102,7 @@ pub fn run_case(seed: u64) -> Result<Case, Failure> {
             .unwrap_or_else(|panic| Err(panic_text(panic.as_ref())))
     };
     let case = attempt().map_err(fail)?;
-    if seed % 16 == 0 && attempt().as_ref() != Ok(&case) {
+    if seed.is_multiple_of(16) && attempt().as_ref() != Ok(&case) {
         return Err(fail(
             "a second run of the same seed went another way".into(),
         ));
