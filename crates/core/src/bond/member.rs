@@ -1,8 +1,7 @@
 //! A member of a bond: the frames committed to it and what is known about its line.
 //!
 //! A frame counts against its member from the moment it is committed until the wire has it. Backlogs
-//! are kept in thousandths of a bit on the wire, framing included, so that they are times at the
-//! member's rate.
+//! are kept as times on the wire, framing included.
 
 use super::eql;
 use crate::frame::{Burst, Frame, LinkChange, LinkId};
@@ -67,13 +66,30 @@ pub struct Member {
     in_flight_bytes: u64,
     /// Reported bytes that do not make up the first frame in flight yet.
     reported: u64,
-    /// Millibits on the wire of all frames held.
-    backlog: u64,
+    /// Time on the wire of all frames held.
+    backlog: Duration,
+    /// What every packet takes on the wire, and what each of its bytes adds in 2^-16 nanoseconds.
+    per_packet: Duration,
+    per_byte: u64,
     /// When the first frame in flight should be out.
     head_done: Instant,
     run_bytes: u32,
     pub(super) eql: eql::Record,
     pub(super) stats: MemberStats,
+}
+
+/// Whole bits that a packet of `len` bytes takes on the wire in the mean.
+fn framing_bits(config: &MemberConfig, len: u64) -> u64 {
+    config.framing.mean_wire_millibits(len) / 1000
+}
+
+/// The slope of the mean time on the wire over the packet's length, in 2^-16 nanoseconds per byte.
+fn nanos_per_byte(config: &MemberConfig) -> u64 {
+    const SPAN: u64 = 4096;
+    let millibits =
+        config.framing.mean_wire_millibits(SPAN) - config.framing.mean_wire_millibits(0);
+    let nanos = (u128::from(millibits) * 1_000_000) << 16;
+    u64::try_from(nanos / u128::from(SPAN * config.rate.as_bps())).unwrap_or(u64::MAX)
 }
 
 impl Member {
@@ -89,7 +105,9 @@ impl Member {
             in_flight: VecDeque::new(),
             in_flight_bytes: 0,
             reported: 0,
-            backlog: 0,
+            backlog: Duration::ZERO,
+            per_packet: config.rate.time_for_bits(framing_bits(&config, 0)),
+            per_byte: nanos_per_byte(&config),
             head_done: Instant::ZERO,
             run_bytes: u32::try_from(config.rate.bits_in(RUN_TIME) / 8).unwrap_or(u32::MAX),
             eql: eql::Record::new(config.weight),
@@ -137,43 +155,28 @@ impl Member {
     pub fn can_take(&self, len: u32) -> bool {
         self.is_up() && !self.is_full(len)
     }
-    /// The time a frame of `len` bytes takes on its wire.
+    /// The time a frame of `len` bytes takes on its wire, in the mean.
     pub fn wire_time(&self, len: u32) -> Duration {
-        self.time(self.millibits(len))
+        self.per_packet + Duration::from_nanos(u64::from(len).saturating_mul(self.per_byte) >> 16)
     }
     /// The time everything it holds takes on its wire.
-    pub fn backlog_time(&self) -> Duration {
-        self.time(self.backlog)
+    pub const fn backlog_time(&self) -> Duration {
+        self.backlog
     }
     /// When a frame of `len` bytes committed now would arrive at the far end.
     pub fn arrival(&self, now: Instant, len: u32) -> Instant {
         let (start, behind) = match self.in_flight.front() {
             Some(head) => (
                 now.max(self.head_done),
-                self.backlog - self.millibits(*head),
+                self.backlog - self.wire_time(*head),
             ),
             None => (now, self.backlog),
         };
-        start + self.time(behind + self.millibits(len)) + self.config.delay
+        start + behind + self.wire_time(len) + self.config.delay
     }
     /// The most bytes that follow each other to it at once, unless one frame is longer.
     pub const fn run_bytes(&self) -> u32 {
         self.run_bytes
-    }
-
-    fn millibits(&self, len: u32) -> u64 {
-        self.config.framing.mean_wire_millibits(u64::from(len))
-    }
-
-    fn time(&self, millibits: u64) -> Duration {
-        let rate = self.config.rate.as_bps();
-        Duration::from_nanos(match millibits.checked_mul(1_000_000) {
-            Some(scaled) => scaled / rate,
-            None => {
-                let nanos = u128::from(millibits) * 1_000_000 / u128::from(rate);
-                u64::try_from(nanos).unwrap_or(u64::MAX)
-            }
-        })
     }
 
     pub(super) fn set_state(&mut self, state: LinkChange) {
@@ -189,11 +192,11 @@ impl Member {
     pub(super) fn reconfigure(&mut self, config: MemberConfig) {
         let mut fresh = Member::new(config);
         for (waiting, len) in self.waiting.drain() {
-            fresh.backlog += fresh.millibits(len);
+            fresh.backlog += fresh.wire_time(len);
             fresh.waiting.push_back_unbounded(waiting, len);
         }
         for len in &self.in_flight {
-            fresh.backlog += fresh.millibits(*len);
+            fresh.backlog += fresh.wire_time(*len);
         }
         fresh.in_flight = std::mem::take(&mut self.in_flight);
         fresh.in_flight_bytes = self.in_flight_bytes;
@@ -210,7 +213,7 @@ impl Member {
         self.stats.tx_bytes += u64::from(len);
         let pushed = self.waiting.push(waiting, len);
         match pushed {
-            Ok(()) => self.backlog += self.millibits(len),
+            Ok(()) => self.backlog += self.wire_time(len),
             Err(_) => self.stats.tx_dropped += 1,
         }
         pushed
@@ -219,7 +222,7 @@ impl Member {
     /// Takes back the last frame committed that nobody has taken, as if it had never been.
     pub(super) fn take_back(&mut self) -> Option<(Waiting, u32)> {
         let (waiting, len) = self.waiting.pop_back()?;
-        self.backlog -= self.millibits(len);
+        self.backlog = self.backlog - self.wire_time(len);
         self.stats.tx_packets -= 1;
         self.stats.tx_bytes -= u64::from(len);
         Some((waiting, len))
@@ -228,7 +231,7 @@ impl Member {
     /// Loses the first frame that waits.
     pub(super) fn purge_one(&mut self) -> Option<Frame> {
         let (waiting, len) = self.waiting.pop()?;
-        self.backlog -= self.millibits(len);
+        self.backlog = self.backlog - self.wire_time(len);
         self.stats.tx_dropped += 1;
         Some(waiting.frame)
     }
@@ -236,7 +239,7 @@ impl Member {
     /// Forgets the frames handed out: a dead link reports nothing.
     pub(super) fn forget_in_flight(&mut self) {
         while let Some(len) = self.in_flight.pop_front() {
-            self.backlog -= self.millibits(len);
+            self.backlog = self.backlog - self.wire_time(len);
         }
         self.in_flight_bytes = 0;
         self.reported = 0;
@@ -274,7 +277,7 @@ impl Member {
             self.in_flight.pop_front();
             self.reported -= u64::from(len);
             self.in_flight_bytes -= u64::from(len);
-            self.backlog -= self.millibits(len);
+            self.backlog = self.backlog - self.wire_time(len);
         }
         match self.in_flight.front() {
             Some(head) => self.head_done = now + self.wire_time(*head),
@@ -296,9 +299,9 @@ impl Member {
             sum(&mut in_flight()),
             "bytes in flight"
         );
-        let backlog: u64 = waiting()
+        let backlog: Duration = waiting()
             .chain(in_flight())
-            .map(|l| self.millibits(l))
+            .map(|l| self.wire_time(l))
             .sum();
         assert_eq!(self.backlog, backlog, "backlog");
         assert!(

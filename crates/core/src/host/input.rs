@@ -50,7 +50,7 @@ impl Host {
         let known = self.demux.get(&(tuple.local.port(), tuple.remote)).copied();
         match known.or_else(|| self.open(now, cx, id, tuple, &segment)) {
             Some(connection) if known.is_some() => {
-                if let Some(slot) = self.connections.get_mut(&connection) {
+                if let Some(slot) = self.slot_mut(connection) {
                     slot.connection.handle_frame(now, cx, frame, &segment);
                 }
                 self.touched(now, cx, connection);

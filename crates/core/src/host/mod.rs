@@ -73,13 +73,13 @@ pub struct Host {
     interfaces: Vec<Interface>,
     /// Which interface a link belongs to.
     links: Vec<(LinkId, InterfaceId)>,
-    connections: BTreeMap<ConnectionId, Slot>,
+    /// By number; none where one was forgotten.
+    connections: Vec<Option<Slot>>,
     demux: BTreeMap<(u16, SocketAddrV4), ConnectionId>,
     listeners: Vec<Listener>,
     events: VecDeque<Event>,
     deadlines: Deadlines,
     rng: Rng,
-    next_connection: u32,
     next_port: u16,
     next_ident: u16,
 }
@@ -90,13 +90,12 @@ impl Host {
         Host {
             interfaces: Vec::new(),
             links: Vec::new(),
-            connections: BTreeMap::new(),
+            connections: Vec::new(),
             demux: BTreeMap::new(),
             listeners: Vec::new(),
             events: VecDeque::new(),
             deadlines: Deadlines::new(),
             rng,
-            next_connection: 0,
             next_port: EPHEMERAL_PORT_FIRST,
             next_ident: 1,
         }
@@ -207,7 +206,7 @@ impl Host {
                 continue;
             }
             let id = ConnectionId(source - DEADLINE_CONNECTIONS);
-            if let Some(slot) = self.connections.get_mut(&id) {
+            if let Some(slot) = self.slot_mut(id) {
                 slot.connection.handle_timeout(now, cx);
                 self.touched(now, cx, id);
             }
@@ -245,7 +244,11 @@ impl Host {
 
     /// A connection changed: pass its events on, let it send, keep its deadline, forget it when done.
     fn touched(&mut self, now: Instant, cx: &mut Context, id: ConnectionId) {
-        let Some(slot) = self.connections.get_mut(&id) else {
+        let Some(slot) = self
+            .connections
+            .get_mut(id.0 as usize)
+            .and_then(Option::as_mut)
+        else {
             return;
         };
         while let Some(event) = slot.connection.poll_event() {
@@ -285,7 +288,8 @@ impl Host {
             let Some(connection) = interface.runnable.pop_front() else {
                 break;
             };
-            let Some(slot) = self.connections.get_mut(&connection) else {
+            let slot = self.connections.get_mut(connection.0 as usize);
+            let Some(slot) = slot.and_then(Option::as_mut) else {
                 continue;
             };
             match slot.connection.poll_transmit(now, cx) {
@@ -304,10 +308,17 @@ impl Host {
         self.rearm_interface(id);
     }
 
+    fn slot(&self, id: ConnectionId) -> Option<&Slot> {
+        self.connections.get(id.0 as usize)?.as_ref()
+    }
+
+    fn slot_mut(&mut self, id: ConnectionId) -> Option<&mut Slot> {
+        self.connections.get_mut(id.0 as usize)?.as_mut()
+    }
+
     fn rearm_connection(&mut self, id: ConnectionId) {
         let deadline = self
-            .connections
-            .get(&id)
+            .slot(id)
             .and_then(|slot| slot.connection.poll_timeout());
         self.deadlines
             .set(DEADLINE_CONNECTIONS + id.0, deadline.map(|(at, _)| at));
@@ -326,7 +337,8 @@ impl Host {
         };
         let early = self
             .connections
-            .values()
+            .iter()
+            .flatten()
             .map(|slot| slot.connection.held_frames());
         self.interfaces.iter().map(held).sum::<usize>() + early.sum::<usize>()
     }
@@ -336,7 +348,7 @@ impl Host {
         for interface in &self.interfaces {
             interface.bond.check_invariants();
         }
-        for slot in self.connections.values() {
+        for slot in self.connections.iter().flatten() {
             slot.connection.check_invariants();
         }
     }

@@ -69,19 +69,15 @@ impl Host {
         connection: Connection,
         tuple: Tuple,
     ) -> ConnectionId {
-        let id = ConnectionId(self.next_connection);
-        self.next_connection += 1;
+        let id = ConnectionId(self.connections.len() as u32);
         let flow = flow_hash(&tuple);
         self.demux.insert((tuple.local.port(), tuple.remote), id);
-        self.connections.insert(
-            id,
-            Slot {
-                connection,
-                interface,
-                flow,
-                runnable: false,
-            },
-        );
+        self.connections.push(Some(Slot {
+            connection,
+            interface,
+            flow,
+            runnable: false,
+        }));
         self.touched(now, cx, id);
         id
     }
@@ -94,7 +90,7 @@ impl Host {
         id: ConnectionId,
         data: Data<'_>,
     ) -> usize {
-        let Some(slot) = self.connections.get_mut(&id) else {
+        let Some(slot) = self.slot_mut(id) else {
             return 0;
         };
         let taken = slot.connection.write(now, data);
@@ -111,7 +107,7 @@ impl Host {
         max: usize,
         sink: impl FnMut(Chunk<'_>),
     ) -> usize {
-        let Some(slot) = self.connections.get_mut(&id) else {
+        let Some(slot) = self.slot_mut(id) else {
             return 0;
         };
         let read = slot.connection.read(max, sink);
@@ -121,7 +117,7 @@ impl Host {
 
     /// Closes our direction once everything written has been sent.
     pub fn close(&mut self, now: Instant, cx: &mut Context, id: ConnectionId) {
-        if let Some(slot) = self.connections.get_mut(&id) {
+        if let Some(slot) = self.slot_mut(id) {
             slot.connection.close(now);
             self.touched(now, cx, id);
         }
@@ -129,12 +125,16 @@ impl Host {
 
     /// Looks at a connection.
     pub fn connection(&self, id: ConnectionId) -> Option<&Connection> {
-        self.connections.get(&id).map(|slot| &slot.connection)
+        self.slot(id).map(|slot| &slot.connection)
     }
 
     /// Forgets a connection that has reached its end.
     pub fn forget(&mut self, cx: &mut Context, id: ConnectionId) {
-        if let Some(mut slot) = self.connections.remove(&id) {
+        if let Some(mut slot) = self
+            .connections
+            .get_mut(id.0 as usize)
+            .and_then(Option::take)
+        {
             slot.connection.release(cx);
             let tuple = slot.connection.tuple();
             self.demux.remove(&(tuple.local.port(), tuple.remote));
