@@ -16,6 +16,7 @@ pub(crate) struct CheckDocument {
     schema: &'static str,
     ok: bool,
     errors: Vec<ErrorRow>,
+    left_out: usize,
 }
 
 #[derive(Serialize)]
@@ -50,15 +51,21 @@ impl CheckDocument {
             schema: CHECK_SCHEMA,
             ok: errors.is_empty(),
             errors,
+            left_out: diagnostics.left_out,
         }
     }
 }
 
+/// Bytes of a source line up to which it is drawn; of a longer one only the part around the caret is shown.
+const LINE_BYTES_MAX: usize = 160;
+
 /// Prints the errors and answers the exit code for an invalid plan.
 pub(crate) fn report(diagnostics: &Diagnostics, output: &Output) -> Exit {
     if output.is_json() {
-        output.document(&CheckDocument::new(diagnostics));
-        return Exit::Plan;
+        return output
+            .document(&CheckDocument::new(diagnostics))
+            .err()
+            .unwrap_or(Exit::Plan);
     }
     let theme = match output.colors_stderr() {
         true => GraphicalTheme::unicode(),
@@ -68,17 +75,22 @@ pub(crate) fn report(diagnostics: &Diagnostics, output: &Output) -> Exit {
         .with_links(false)
         .with_width(100);
     for diagnostic in &diagnostics.errors {
+        let line = diagnostic.source.line_at(diagnostic.span.start);
         let mut text = String::new();
-        match handler.render_report(&mut text, &Shown::new(diagnostic)) {
-            Ok(()) => eprint!("{text}"),
-            Err(_) => eprint!("{diagnostic}"),
-        }
+        let drawn = line.len() <= LINE_BYTES_MAX
+            && handler
+                .render_report(&mut text, &Shown::new(diagnostic))
+                .is_ok();
+        output.report(&if drawn { text } else { diagnostic.to_string() });
     }
-    let count = diagnostics.errors.len();
-    output.remark(&format!(
-        "{count} error{}",
-        if count == 1 { "" } else { "s" }
-    ));
+    output.remark(&match (diagnostics.errors.len(), diagnostics.left_out) {
+        (1, 0) => "1 error".to_owned(),
+        (count, 0) => format!("{count} errors"),
+        (count, more) => format!(
+            "{} errors, of which the first {count} are shown",
+            count + more
+        ),
+    });
     Exit::Plan
 }
 
@@ -114,10 +126,23 @@ impl Shown {
         Shown {
             message: format!("{}:{line}:{column}: {message}{context}", source.name),
             help: (!help.is_empty()).then(|| help.join("\n")),
-            source: NamedSource::new(&source.name, source.text.clone()),
+            source: NamedSource::new(&source.name, harmless(&source.text)),
             label: LabeledSpan::new_primary_with_span(None, diagnostic.span.clone()),
         }
     }
+}
+
+/// The text of a plan as it may go to a terminal: what could drive that is blanked, byte for byte, so
+/// that spans still fit.
+fn harmless(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c.is_control() && c != '\n' && c != '\t' {
+            true => shown.extend(std::iter::repeat_n(' ', c.len_utf8())),
+            false => shown.push(c),
+        }
+    }
+    shown
 }
 
 impl fmt::Display for Shown {

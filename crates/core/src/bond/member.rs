@@ -148,7 +148,10 @@ impl Member {
     /// When a frame of `len` bytes committed now would arrive at the far end.
     pub fn arrival(&self, now: Instant, len: u32) -> Instant {
         let (start, behind) = match self.in_flight.front() {
-            Some(head) => (now.max(self.head_done), self.backlog - self.millibits(*head)),
+            Some(head) => (
+                now.max(self.head_done),
+                self.backlog - self.millibits(*head),
+            ),
             None => (now, self.backlog),
         };
         start + self.time(behind + self.millibits(len)) + self.config.delay

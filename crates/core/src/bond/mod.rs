@@ -412,7 +412,10 @@ impl Bond {
         waiting: Waiting,
         len: u32,
     ) {
-        let meta = FrameMeta { len, flow: waiting.flow };
+        let meta = FrameMeta {
+            len,
+            flow: waiting.flow,
+        };
         self.scheduler.commit(now, &mut self.members, member, meta);
         self.stats.tx_packets += 1;
         self.stats.tx_bytes += u64::from(len);
