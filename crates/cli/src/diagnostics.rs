@@ -56,7 +56,7 @@ impl CheckDocument {
     }
 }
 
-/// Bytes of a source line up to which it is drawn; of a longer one only the part around the caret is shown.
+/// Bytes of a source line up to which it is drawn; of longer ones only the part around the caret is shown.
 const LINE_BYTES_MAX: usize = 160;
 
 /// Prints the errors and answers the exit code for an invalid plan.
@@ -75,9 +75,8 @@ pub(crate) fn report(diagnostics: &Diagnostics, output: &Output) -> Exit {
         .with_links(false)
         .with_width(100);
     for diagnostic in &diagnostics.errors {
-        let line = diagnostic.source.line_at(diagnostic.span.start);
         let mut text = String::new();
-        let drawn = line.len() <= LINE_BYTES_MAX
+        let drawn = has_short_lines(diagnostic)
             && handler
                 .render_report(&mut text, &Shown::new(diagnostic))
                 .is_ok();
@@ -92,6 +91,20 @@ pub(crate) fn report(diagnostics: &Diagnostics, output: &Output) -> Exit {
         ),
     });
     Exit::Plan
+}
+
+/// Whether the lines that would be drawn, those of the error and its neighbours, fit a terminal.
+fn has_short_lines(diagnostic: &Diagnostic) -> bool {
+    let Diagnostic { source, span, .. } = diagnostic;
+    let marked = source.text.get(span.clone()).unwrap_or_default();
+    let neighbours = source
+        .text
+        .lines()
+        .skip(diagnostic.line.saturating_sub(2))
+        .take(marked.lines().count() + 2);
+    neighbours
+        .into_iter()
+        .all(|line| line.len() <= LINE_BYTES_MAX)
 }
 
 /// A diagnostic as miette wants it.

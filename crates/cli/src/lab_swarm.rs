@@ -37,7 +37,8 @@ pub(crate) fn run(args: &Swarm, output: &Output) -> Ended {
         })?;
     } else {
         output.data(&format!(
-            "{} random plans from seed {}: {} bytes arrived in order and equal, {} link cuts, {} packet-hops, {} failed\n",
+            "{} random plans from seed {}: {} bytes arrived in order and equal, \
+             {} link cuts, {} packet-hops, {} failed\n",
             report.runs,
             args.seed,
             report.bytes,
