@@ -16,6 +16,7 @@ const FRAMING: Framing = Framing {
     line: LineCoding::Async8n1,
     header: Header::Slip,
     payload: Payload::Random,
+    gap: 0,
 };
 const MTU: u16 = 1500;
 const META: FrameMeta = FrameMeta {

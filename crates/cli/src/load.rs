@@ -65,14 +65,7 @@ fn read(path: &Path) -> std::io::Result<Vec<u8>> {
 }
 
 fn from_library(plan: &str, output: &Output) -> Result<Document, Exit> {
-    let ready = ready(plan, output)?;
-    let loader = |name: &str| {
-        library::data(name)
-            .map(str::to_owned)
-            .ok_or_else(|| "no such file in the program".to_owned())
-    };
-    let name = format!("{plan}.toml");
-    Document::parse(&name, ready.text, &loader).map_err(|d| diagnostics::report(&d, output))
+    ready(plan, output)?.document().map_err(|d| diagnostics::report(&d, output))
 }
 
 /// The ready plan of a name; an unknown one is told with the nearest names.

@@ -31,9 +31,28 @@ struct Slot {
     /// Bytes in memory: in `inline` when they fit, else in `buffer`.
     held: u32,
     elided: u32,
+    /// How often the slot has been taken: tells a frame from the next one in its slot.
+    serial: u32,
     live: bool,
     corrupt: bool,
+    waiting: bool,
     buffer: Vec<u8>,
+}
+
+/// Where a frame is on its way out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Place {
+    /// In a queue of this machine.
+    Queue,
+    /// With a transmitter, or beyond.
+    Transmitter,
+}
+
+/// Names one frame for ever, also when its slot has gone to another.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Ticket {
+    frame: Frame,
+    serial: u32,
 }
 
 /// The slab of all frames of one world. Slots and their buffers are reused, so steady traffic
@@ -62,8 +81,10 @@ impl Frames {
                 inline: [0; INLINE_BYTES],
                 held: 0,
                 elided: 0,
+                serial: 0,
                 live: false,
                 corrupt: false,
+                waiting: false,
                 buffer: Vec::new(),
             });
             (self.slots.len() - 1) as u32
@@ -72,8 +93,10 @@ impl Frames {
         let held = header.len() + payload.len();
         slot.held = held as u32;
         slot.elided = elided;
+        slot.serial = slot.serial.wrapping_add(1);
         slot.live = true;
         slot.corrupt = false;
+        slot.waiting = false;
         if held <= INLINE_BYTES {
             slot.inline[..header.len()].copy_from_slice(header);
             slot.inline[header.len()..held].copy_from_slice(payload);
@@ -136,11 +159,29 @@ impl Frames {
         self.slots[frame.0 as usize].corrupt = true;
     }
 
+    /// Notes whether the frame waits in a queue of this machine, before any transmitter.
+    pub fn set_waiting(&mut self, frame: Frame, place: Place) {
+        assert!(self.slot(frame).live);
+        self.slots[frame.0 as usize].waiting = place == Place::Queue;
+    }
+
+    /// A name for the frame that outlives it.
+    pub fn ticket(&self, frame: Frame) -> Ticket {
+        Ticket { frame, serial: self.slot(frame).serial }
+    }
+
+    /// Whether the frame still waits in a queue of this machine: not if it has left or is gone.
+    pub fn is_waiting(&self, ticket: Ticket) -> bool {
+        let slot = &self.slots[ticket.frame.0 as usize];
+        slot.live && slot.serial == ticket.serial && slot.waiting
+    }
+
     /// A second frame with the same content.
     pub fn duplicate(&mut self, frame: Frame) -> Frame {
-        let copy = self.slot(frame).clone();
+        let mut copy = self.slot(frame).clone();
         match self.free.pop() {
             Some(index) => {
+                copy.serial = self.slots[index as usize].serial.wrapping_add(1);
                 self.slots[index as usize] = copy;
                 Frame(index)
             }
@@ -218,6 +259,23 @@ mod tests {
         let copy = frames.duplicate(long);
         frames.bytes_mut(copy)[0] = 1;
         assert_eq!(frames.bytes(long)[0], 7);
+    }
+
+    #[test]
+    fn a_ticket_tells_a_frame_from_the_next_in_its_slot() {
+        let mut frames = Frames::new();
+        let a = frames.insert(&[1], 0);
+        let ticket = frames.ticket(a);
+        assert!(!frames.is_waiting(ticket));
+        frames.set_waiting(a, Place::Queue);
+        assert!(frames.is_waiting(ticket));
+        frames.set_waiting(a, Place::Transmitter);
+        assert!(!frames.is_waiting(ticket));
+        frames.remove(a);
+        let b = frames.insert(&[2], 0);
+        assert_eq!(a, b);
+        frames.set_waiting(b, Place::Queue);
+        assert!(!frames.is_waiting(ticket));
     }
 
     #[test]

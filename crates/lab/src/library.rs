@@ -1,5 +1,7 @@
 //! The plans that come with the program: embedded, so that a name is enough.
 
+use trunkline_plan::{Diagnostics, Document};
+
 /// A ready plan.
 #[derive(Clone, Copy, Debug)]
 pub struct Ready {
@@ -68,6 +70,20 @@ const DATA: &[(&str, &str)] = &[(
 pub fn find(name: &str) -> Option<&'static Ready> {
     READY.iter().find(|ready| ready.name == name)
 }
+
+impl Ready {
+    /// The plan, parsed with its data.
+    ///
+    /// # Errors
+    /// None for a plan that comes with the program: its tests see to that.
+    pub fn document(&self) -> Result<Document, Diagnostics> {
+        let loader = |file: &str| data(file).map(str::to_owned).ok_or_else(|| NO_DATA.to_owned());
+        Document::parse(&format!("{}.toml", self.name), self.text, &loader)
+    }
+}
+
+/// Why a file cannot be loaded that is not part of the program.
+const NO_DATA: &str = "no such file in the program";
 
 /// The text of a file that ready plans name.
 pub fn data(path: &str) -> Option<&'static str> {

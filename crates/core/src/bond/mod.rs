@@ -23,7 +23,7 @@ pub use round_robin::RoundRobin;
 pub use scheduler::{FrameMeta, Pick, Scheduler, Target};
 
 use crate::Context;
-use crate::frame::{Burst, Frame, LinkChange, LinkId};
+use crate::frame::{Burst, Frame, LinkChange, LinkId, Place};
 use crate::queue::{DropTail, Limit};
 use crate::time::{Instant, Reason};
 use crate::trace;
@@ -248,6 +248,7 @@ impl Bond {
             frame,
             flow: meta.flow,
         };
+        cx.frames.set_waiting(frame, Place::Queue);
         match self.ingress.push(waiting, meta.len) {
             Ok(()) => self.drain(now, cx),
             Err(_) => self.drop_frame(now, cx, frame, DropReason::QueueFull),
@@ -339,6 +340,9 @@ impl Bond {
             return;
         }
         member.transmit(now, burst);
+        for frame in &burst.frames {
+            cx.frames.set_waiting(*frame, Place::Transmitter);
+        }
         self.drain(now, cx);
     }
 

@@ -313,6 +313,7 @@ mod tests {
                 line: LineCoding::Async8n1,
                 header: Header::Slip,
                 payload: Payload::Zeros,
+                gap: 0,
             },
             clocking: Clocking::Own,
             wire: WireConfig {

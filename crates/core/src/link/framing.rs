@@ -38,6 +38,9 @@ pub struct Framing {
     pub header: Header,
     /// What the payload looks like.
     pub payload: Payload,
+    /// Silence between packets, in bytes: what a transmitter needs to be given the next one once its
+    /// FIFO has run dry.
+    pub gap: u16,
 }
 
 /// Bytes of SLIP that RFC 1055 replaces by two.
@@ -64,18 +67,22 @@ impl Framing {
         line: LineCoding::Sync,
         header: Header::None,
         payload: Payload::Zeros,
+        gap: 0,
     };
 
     /// Thousandths of a bit that a packet of `len` bytes takes in the mean, every byte counted as
     /// payload. Schedulers and ceilings use it; what a transmitter really sends says [`Framer`].
     pub const fn mean_wire_millibits(&self, len: u64) -> u64 {
         let per_byte = self.line.bits_per_byte() * 1000;
+        let framed = len + self.gap as u64;
         match (self.header, self.payload) {
-            (Header::None, _) => len * per_byte,
+            (Header::None, _) => framed * per_byte,
             (Header::Slip, Payload::Random) => {
-                (len + SLIP_DELIMITERS) * per_byte + len * SLIP_ESCAPED * per_byte / 256
+                (framed + SLIP_DELIMITERS) * per_byte + len * SLIP_ESCAPED * per_byte / 256
             }
-            (Header::Slip, Payload::Text | Payload::Zeros) => (len + SLIP_DELIMITERS) * per_byte,
+            (Header::Slip, Payload::Text | Payload::Zeros) => {
+                (framed + SLIP_DELIMITERS) * per_byte
+            }
         }
     }
 }
@@ -110,7 +117,7 @@ impl Framer {
             Header::None => len,
             Header::Slip => len + SLIP_DELIMITERS + self.escapes(bytes, elided),
         };
-        framed * self.framing.line.bits_per_byte()
+        (framed + u64::from(self.framing.gap)) * self.framing.line.bits_per_byte()
     }
 
     fn escapes(&mut self, bytes: &[u8], elided: u32) -> u64 {
@@ -139,7 +146,15 @@ mod tests {
             line: LineCoding::Async8n1,
             header: Header::Slip,
             payload,
+            gap: 0,
         }
+    }
+
+    #[test]
+    fn a_gap_counts_once_a_packet() {
+        let framing = Framing { gap: 12, ..slip(Payload::Text) };
+        assert_eq!(Framer::new(framing).wire_bits(&[0; 100], 0), (100 + 2 + 12) * 10);
+        assert_eq!(framing.mean_wire_millibits(100), (100 + 2 + 12) * 10_000);
     }
 
     #[test]

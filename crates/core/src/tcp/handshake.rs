@@ -64,7 +64,7 @@ impl Connection {
     }
 
     /// Opens passively in answer to `syn`: the SYN-ACK leaves with the next poll, and silently again
-    /// until it is acknowledged.
+    /// until it is acknowledged. The frame of the SYN stays with the caller.
     pub fn accept(
         now: Instant,
         cx: &mut Context,
@@ -88,6 +88,7 @@ impl Connection {
             seq: iss,
             len: 1,
             sent_at: now,
+            packet: None,
             transmissions: 0,
             fate: Fate::Lost,
             syn: true,
@@ -125,6 +126,7 @@ impl Connection {
                 last_sent: SeqNumber(0),
                 rcv_mss: 1,
                 quick: config.quick_acks,
+                repeat: false,
                 challenges: (now, 0),
             },
             agreed,

@@ -21,7 +21,7 @@ impl Connection {
         matches!(
             self.state,
             State::Established | State::FinWait1 | State::FinWait2
-        ) && self.peer_fin.is_none_or(|fin| self.rcv_nxt.le(fin))
+        )
     }
 
     /// Takes any segment; the frame is consumed.
@@ -212,8 +212,8 @@ impl Connection {
         let rtt = self.sample_rtt(now, &acked, echo);
         let phase = self.repairing.phase();
         self.recover_on_advance(now, &acked, echo);
-        // The passive opener's SYN is no data; the active opener's counts where growth is per ACK.
-        if acked.payload > 0 || acked.syn {
+        // Where growth is per ACK, the active opener's SYN counts and the passive opener's does not.
+        if acked.payload > 0 || self.is_own_active_syn(&acked) {
             self.cc.on_ack(&AckSample {
                 now,
                 acked: acked.payload,
@@ -224,6 +224,7 @@ impl Connection {
                 phase,
             });
         }
+        self.trim_resend_list();
         self.restart_retransmit_timer(now, cx, phase);
         self.wake_writer();
     }
@@ -267,12 +268,12 @@ impl Connection {
         }
         if repr.flags.contains(Flags::FIN) {
             let fin = repr.seq + segment.payload_len;
-            if fin.le(self.rcv_edge) {
+            if fin.le(self.rcv_edge) && self.peer_fin.is_none() {
                 self.peer_fin = Some(fin);
             }
         }
         self.take_data(now, cx, frame, segment);
-        self.take_fin(now);
+        self.take_fin(now, cx);
     }
 
     fn take_data(&mut self, now: Instant, cx: &mut Context, frame: Frame, segment: &Segment) {
@@ -304,7 +305,7 @@ impl Connection {
         }
         if piece.seq != self.rcv_nxt {
             self.stats.out_of_order += 1;
-            self.timers.repeat_ack = self.config.repeat_ack.map(|after| now + after);
+            self.acking.repeat = true;
         }
         self.acking.due = true;
         self.reassembly.insert(&mut cx.frames, piece);
@@ -344,16 +345,18 @@ impl Connection {
         }
     }
 
-    fn take_fin(&mut self, now: Instant) {
-        if self.peer_fin != Some(self.rcv_nxt) {
-            if self.peer_fin.is_some() {
-                self.acking.due = true;
-            }
+    fn take_fin(&mut self, now: Instant, cx: &mut Context) {
+        let Some(fin) = self.peer_fin else {
+            return;
+        };
+        self.acking.due = true;
+        if fin.gt(self.rcv_nxt) {
             return;
         }
+        // Whatever is held beyond a FIN is nonsense.
+        self.release(cx);
         self.rcv_nxt += 1;
         self.rcv_edge = self.rcv_edge.max(self.rcv_nxt);
-        self.acking.due = true;
         self.pending.raise(Event::PeerClosed);
         match self.state {
             State::Established => self.state = State::CloseWait,

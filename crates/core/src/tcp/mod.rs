@@ -177,6 +177,8 @@ struct Acking {
     rcv_mss: u32,
     /// Segments still acknowledged at once.
     quick: u8,
+    /// The next acknowledgment is to be repeated unless another one follows.
+    repeat: bool,
     /// Challenge ACKs in the second that began here.
     challenges: (Instant, u8),
 }

@@ -39,7 +39,7 @@ impl Connection {
             self.release(cx);
             return None;
         }
-        if let Some(index) = self.next_resend() {
+        if let Some(index) = self.next_resend(now, cx) {
             return Some(self.send_record(now, cx, index));
         }
         if let Some(segment) = self.next_new(now, cx) {
@@ -57,9 +57,9 @@ impl Connection {
     }
 
     /// The record to send (again) now.
-    fn next_resend(&mut self) -> Option<usize> {
+    fn next_resend(&mut self, now: Instant, cx: &Context) -> Option<usize> {
         if self.repairing.list.is_some() {
-            return self.next_of_list();
+            return self.next_of_list(now, &cx.frames);
         }
         if !self.board.has_lost() {
             return None;
@@ -103,10 +103,9 @@ impl Connection {
         }
         self.restart_after_idle(now);
         let mss = self.agreed.mss;
-        let payload = if unsent == 0 {
-            0
-        } else {
-            self.send.chunk(self.snd_nxt, mss).len() as u32
+        let payload = match unsent {
+            0 => 0,
+            _ => self.send.chunk_len(self.snd_nxt, mss),
         };
         let last = payload == unsent;
         if !self.window_admits(payload) && payload > 0 {
@@ -172,6 +171,7 @@ impl Connection {
             seq: self.snd_nxt,
             len,
             sent_at: now,
+            packet: None,
             transmissions: 0,
             fate: Fate::InFlight,
             syn: false,
@@ -195,6 +195,12 @@ impl Connection {
         self.last_sent_at = now;
         self.cc.on_sent(now, record.payload(), self.board.pipe());
         self.start_retransmit_timer(now, cx);
+        let frame = self.emit_record(now, cx, &record);
+        self.board.handed_out(index, cx.frames.ticket(frame));
+        frame
+    }
+
+    fn emit_record(&mut self, now: Instant, cx: &mut Context, record: &Record) -> Frame {
         if record.syn {
             return self.emit_syn(now, cx);
         }
@@ -226,7 +232,7 @@ impl Connection {
             ..self.ports()
         };
         if self.state != State::SynSent {
-            self.note_ack_sent();
+            self.note_ack_sent(now);
         }
         self.emit_packet(cx, &repr, 0)
     }
@@ -290,7 +296,7 @@ impl Connection {
             },
             ..self.ports()
         };
-        self.note_ack_sent();
+        self.note_ack_sent(now);
         self.emit_packet(cx, &repr, payload)
     }
 
@@ -306,11 +312,15 @@ impl Connection {
     }
 
     /// An acknowledgment leaves: none is owed any more.
-    fn note_ack_sent(&mut self) {
+    fn note_ack_sent(&mut self, now: Instant) {
         self.acking.due = false;
         self.acking.last_sent = self.rcv_nxt;
         self.timers.delayed_ack = None;
-        self.timers.repeat_ack = None;
+        let repeat = std::mem::take(&mut self.acking.repeat);
+        self.timers.repeat_ack = match (repeat, self.config.repeat_ack) {
+            (true, Some(after)) => Some(now + after),
+            _ => None,
+        };
     }
 
     /// Headers on the stack, payload from the send buffer, both into a frame.

@@ -90,7 +90,9 @@ impl Connection {
     pub(super) fn pipe(&self) -> u32 {
         let pipe = self.board.pipe();
         match self.agreed.repair {
-            Repair::NewReno => pipe.saturating_sub(self.repairing.dup_acks * self.agreed.mss),
+            Repair::NewReno => {
+                pipe.saturating_sub(self.repairing.dup_acks.saturating_mul(self.agreed.mss))
+            }
             Repair::Sack | Repair::TimeoutOnly => pipe,
         }
     }
@@ -115,7 +117,7 @@ impl Connection {
         Some(sample)
     }
 
-    fn is_own_active_syn(&self, acked: &Acked) -> bool {
+    pub(super) fn is_own_active_syn(&self, acked: &Acked) -> bool {
         acked.syn && self.state == super::State::SynSent
     }
 
@@ -129,7 +131,6 @@ impl Connection {
     /// The state of repair after `snd_una` has advanced and before the window grows.
     pub(super) fn recover_on_advance(&mut self, now: Instant, acked: &Acked, echo: Option<u32>) {
         self.repairing.timeouts = 0;
-        self.trim_resend_list();
         if self.undo_if_spurious(now, echo) {
             return;
         }

@@ -115,6 +115,14 @@ impl Runs {
         }
     }
 
+    /// How long [`Runs::chunk`] would be, without looking it up where there is nothing to look up.
+    pub fn chunk_len(&self, offset: usize, max: usize) -> usize {
+        match self.runs.len() {
+            1 => max.min(self.len().saturating_sub(offset)),
+            _ => self.chunk(offset, max).len(),
+        }
+    }
+
     /// Gives up the first `n` bytes.
     pub fn advance(&mut self, n: usize) {
         debug_assert!(n <= self.len());
@@ -198,6 +206,7 @@ mod tests {
                 }
                 prop_assert_eq!(runs.len(), model.len() - given);
                 let offset = n % (runs.len() + 1);
+                prop_assert_eq!(runs.chunk(offset, n).len(), runs.chunk_len(offset, n));
                 match runs.chunk(offset, n) {
                     Chunk::Bytes(bytes) => prop_assert_eq!(bytes, &model[given + offset..][..bytes.len()]),
                     Chunk::Elided(k) => prop_assert!(model[given + offset..][..k].iter().all(|b| *b == 0)),

@@ -4,6 +4,7 @@
 //! O(1) amortised: cursors only move forward within one episode of loss, and the SACK blocks of the
 //! last acknowledgment are remembered so that only what is new in a block is visited.
 
+use crate::frame::Ticket;
 use crate::seq::SeqNumber;
 use crate::time::Instant;
 use crate::wire::tcp::SackBlocks;
@@ -30,6 +31,8 @@ pub(super) struct Record {
     pub len: u32,
     /// When it was last sent.
     pub sent_at: Instant,
+    /// The packet it was last sent in.
+    pub packet: Option<Ticket>,
     pub transmissions: u8,
     pub fate: Fate,
     pub syn: bool,
@@ -317,6 +320,16 @@ impl Scoreboard {
         record.transmissions = record.transmissions.saturating_add(1);
     }
 
+    /// Its time starts anew without a packet.
+    pub fn touch(&mut self, index: usize, now: Instant) {
+        self.records[index].sent_at = now;
+    }
+
+    /// Notes the packet just handed out.
+    pub fn handed_out(&mut self, index: usize, packet: Ticket) {
+        self.records[index].packet = Some(packet);
+    }
+
     /// Forgets everything.
     pub fn clear(&mut self) {
         *self = Scoreboard::default();
@@ -360,6 +373,7 @@ mod tests {
                 seq: START + i as u32 * MSS,
                 len: MSS,
                 sent_at: Instant::ZERO,
+                packet: None,
                 transmissions: 0,
                 fate: Fate::InFlight,
                 syn: false,

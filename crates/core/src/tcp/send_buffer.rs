@@ -98,6 +98,12 @@ impl SendBuffer {
         self.runs.chunk((seq - self.base) as usize, max as usize)
     }
 
+    /// Length of [`SendBuffer::chunk`].
+    pub fn chunk_len(&self, seq: SeqNumber, max: u32) -> u32 {
+        self.runs
+            .chunk_len((seq - self.base) as usize, max as usize) as u32
+    }
+
     /// Gives up `n` acknowledged bytes.
     pub fn acked(&mut self, n: u32) {
         self.runs.advance(n as usize);

@@ -38,17 +38,21 @@ impl Timers {
     }
 
     fn next(&self) -> Option<(Instant, Reason)> {
-        let due = |at: Option<Instant>, reason| at.map(|at| (at, reason));
-        [
-            due(self.retransmit, Reason::Retransmit),
-            due(self.delayed_ack, Reason::DelayedAck),
-            due(self.repeat_ack, Reason::DelayedAck),
-            due(self.persist, Reason::Persist),
-            due(self.time_wait, Reason::TimeWait),
-        ]
-        .into_iter()
-        .flatten()
-        .min_by_key(|(at, _)| *at)
+        let mut next: Option<(Instant, Reason)> = None;
+        for (deadline, reason) in [
+            (self.retransmit, Reason::Retransmit),
+            (self.delayed_ack, Reason::DelayedAck),
+            (self.repeat_ack, Reason::DelayedAck),
+            (self.persist, Reason::Persist),
+            (self.time_wait, Reason::TimeWait),
+        ] {
+            if let Some(at) = deadline
+                && next.is_none_or(|(earliest, _)| at < earliest)
+            {
+                next = Some((at, reason));
+            }
+        }
+        next
     }
 }
 

@@ -34,8 +34,8 @@ pub(crate) struct Record {
     pub(crate) wrong: u64,
     /// Whether the receiver has seen the end of the file.
     pub(crate) complete: bool,
-    /// Whether the connection was reset or given up.
-    pub(crate) broken: bool,
+    /// Why the connection ended too early, if it did.
+    pub(crate) broken: Option<&'static str>,
 }
 
 /// A bulk transfer between two hosts.
@@ -91,7 +91,7 @@ impl Bulk {
     }
 
     pub(crate) fn is_done(&self) -> bool {
-        !self.is_finite() || self.record.complete || self.record.broken
+        !self.is_finite() || self.record.complete || self.record.broken.is_some()
     }
 
     pub(crate) fn poll_timeout(&self) -> Option<Instant> {
@@ -106,7 +106,7 @@ impl Bulk {
         let host = &mut call.hosts[self.hosts[0]];
         match host.connect(call.now, call.cx, self.config.clone(), self.remote) {
             Ok(id) => self.sender = Some(id),
-            Err(_) => self.record.broken = true,
+            Err(_) => self.record.broken = Some("no route"),
         }
     }
 
@@ -136,7 +136,8 @@ impl Bulk {
     fn handle_sender(&mut self, call: &mut Call<'_>, event: &tcp::Event) {
         match event {
             tcp::Event::Connected | tcp::Event::Writable => self.write(call),
-            tcp::Event::Reset | tcp::Event::TimedOut => self.record.broken = true,
+            tcp::Event::Reset => self.record.broken = Some("the sender was reset"),
+            tcp::Event::TimedOut => self.record.broken = Some("the sender gave up"),
             _ => {}
         }
     }
@@ -176,7 +177,8 @@ impl Bulk {
                 self.record.complete = self.plan.bytes == Some(self.record.received);
                 call.hosts[self.hosts[1]].close(call.now, call.cx, id);
             }
-            tcp::Event::Reset | tcp::Event::TimedOut => self.record.broken = true,
+            tcp::Event::Reset => self.record.broken = Some("the receiver was reset"),
+            tcp::Event::TimedOut => self.record.broken = Some("the receiver gave up"),
             _ => {}
         }
     }

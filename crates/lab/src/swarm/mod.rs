@@ -150,11 +150,8 @@ fn check_delivery(plan: &Plan, world: &World, ended: Ended) -> Result<Case, Stri
                 flow.name, record.wrong
             ));
         }
-        if record.broken {
-            return Err(format!(
-                "{}: the connection broke at {}",
-                flow.name, world.now
-            ));
+        if let Some(why) = record.broken {
+            return Err(format!("{}: {why} at {}", flow.name, world.now));
         }
         if !record.complete {
             return Err(format!(

@@ -130,6 +130,7 @@ fn framing(s: &mut Section<'_>, payload: Payload, problems: &mut Problems) -> Fr
         line: LineCoding::Async8n1,
         header: Header::Slip,
         payload,
+        gap: 0,
     };
     if let Some(mut s) = s.section(problems, "framing") {
         framing.line = s.or(problems, "line", framing.line, reader::choice(&LINES, &[]));
@@ -139,6 +140,7 @@ fn framing(s: &mut Section<'_>, payload: Payload, problems: &mut Problems) -> Fr
             framing.header,
             reader::choice(&HEADERS, &["ppp"]),
         );
+        framing.gap = s.or(problems, "gap", framing.gap, reader::size(0, 1000));
         s.later(&["vj", "accm", "mru", "auth"]);
         s.finish(problems);
     }

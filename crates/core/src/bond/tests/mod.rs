@@ -22,6 +22,7 @@ fn slip(line: LineCoding) -> Framing {
         line,
         header: Header::Slip,
         payload: Payload::Zeros,
+        gap: 0,
     }
 }
 

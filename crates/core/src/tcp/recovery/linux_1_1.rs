@@ -2,6 +2,7 @@
 //! advancing acknowledgment sends the first `cwnd` packets of the list again, also those already sent
 //! again, and new data waits until the whole list is acknowledged.
 
+use crate::frame::Frames;
 use crate::seq::SeqNumber;
 use crate::tcp::Connection;
 use crate::tcp::config::AfterTimeout;
@@ -33,8 +34,9 @@ impl Connection {
         });
     }
 
-    /// After an advancing acknowledgment: the list is done, or its head is sent again by cwnd.
-    pub(super) fn trim_resend_list(&mut self) {
+    /// After an advancing acknowledgment and the growth it brings: the list is done, or its head is sent
+    /// again by cwnd.
+    pub(in crate::tcp) fn trim_resend_list(&mut self) {
         let budget = self.cwnd_packets();
         let una = self.snd_una;
         self.repairing.list = self
@@ -48,18 +50,25 @@ impl Connection {
             });
     }
 
-    /// The next record of the list that may go now.
-    pub(in crate::tcp) fn next_of_list(&mut self) -> Option<usize> {
-        let list = self.repairing.list.as_mut()?;
-        let index = list.next;
-        let may_go = index < list.budget
-            && index < self.board.len()
-            && self.board.record(index).seq.lt(list.end);
-        if !may_go {
-            return None;
+    /// The next record of the list that may go now. One that still waits in the local device is not
+    /// sent twice but counts, and its time starts anew.
+    pub(in crate::tcp) fn next_of_list(&mut self, now: Instant, frames: &Frames) -> Option<usize> {
+        loop {
+            let list = self.repairing.list.as_mut()?;
+            let index = list.next;
+            let may_go = index < list.budget
+                && index < self.board.len()
+                && self.board.record(index).seq.lt(list.end);
+            if !may_go {
+                return None;
+            }
+            list.next += 1;
+            let last = self.board.record(index).packet;
+            if !last.is_some_and(|packet| frames.is_waiting(packet)) {
+                return Some(index);
+            }
+            self.board.touch(index, now);
         }
-        list.next += 1;
-        Some(index)
     }
 
     /// The timer runs from the last segment sent, but what it stands for is the head: if that left less

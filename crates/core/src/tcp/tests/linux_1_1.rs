@@ -1,6 +1,7 @@
 //! What Linux 1.1 did differently.
 
 use super::pair::{A, B, Pair};
+use crate::frame::Place;
 use crate::tcp::{Config, Data, Profile};
 use crate::time::Duration;
 use crate::units::BitRate;
@@ -115,4 +116,35 @@ fn a_loss_at_the_end_does_not_stop_the_transfer() {
     pair.drop_data = vec![3, 17, 18, 40, 41, 42, 90, 180];
     pair.bulk(200 * u64::from(MSS), Duration::from_secs(600));
     assert_eq!(pair.received_len[B], 200 * u64::from(MSS));
+}
+
+#[test]
+fn what_still_waits_in_the_machine_is_not_sent_twice() {
+    for (place, again) in [(Place::Queue, false), (Place::Transmitter, true)] {
+        let mut pair = pair();
+        let connection = pair.ends[A].as_mut().unwrap();
+        connection.write(pair.now, Data::Elided(MSS as usize));
+        let frame = connection.poll_transmit(pair.now, &mut pair.cx).unwrap();
+        pair.cx.frames.set_waiting(frame, place);
+        let (later, _) = connection.poll_timeout().unwrap();
+        connection.handle_timeout(later, &mut pair.cx);
+        assert_eq!(connection.stats().timeouts, 1);
+        assert_eq!(connection.poll_transmit(later, &mut pair.cx).is_some(), again);
+    }
+}
+
+#[test]
+fn the_ack_of_an_out_of_order_segment_is_repeated_after_3_s() {
+    let mut pair = pair();
+    pair.bulk(60 * u64::from(MSS), Duration::from_secs(100));
+    pair.run_for(Duration::from_secs(1));
+    pair.log.clear();
+    pair.drop_data = vec![60];
+    pair.write(A, Data::Elided(2 * MSS as usize));
+    pair.run_for(Duration::from_millis(60));
+    pair.cut[A] = true;
+    pair.run_for(Duration::from_secs(10));
+    let times: Vec<_> = pair.sent_by(B).map(|s| s.at).collect();
+    assert_eq!(times.len(), 2);
+    assert_eq!(times[1] - times[0], Duration::from_secs(3));
 }

@@ -1,11 +1,12 @@
 //! Whatever the wires do short of silence, bytes arrive in order and equal.
 
 use super::pair::{A, B, Faults, Pair, pattern};
+use crate::seq::SeqNumber;
 use crate::tcp::config::Recovery;
 use crate::tcp::{Config, Data, Profile, State};
 use crate::time::Duration;
 use crate::units::{BitRate, Ratio};
-use crate::wire::tcp::Repr;
+use crate::wire::tcp::{Flags, Options, Repr, SackBlocks, Timestamps};
 use proptest::prelude::*;
 
 #[derive(Debug, Clone)]
@@ -130,6 +131,96 @@ proptest! {
         }
         prop_assert_eq!(&pair.received[B], &bytes);
         pair.abort(B);
+        prop_assert_eq!(pair.cx.frames.live(), 0);
+    }
+}
+
+/// Any header at all, with numbers near those in use so that some of it is taken.
+#[derive(Debug, Clone)]
+struct Header {
+    to: usize,
+    flags: u8,
+    seq: i16,
+    ack: i16,
+    window: u16,
+    stamp: i16,
+    blocks: Vec<(i16, i16)>,
+    len: usize,
+}
+
+fn headers() -> impl Strategy<Value = Header> {
+    let near = || -3000i16..3000;
+    let blocks = prop::collection::vec((near(), -3000i16..6000), 0..4);
+    let len = prop::sample::select(vec![0usize, 0, 1, 500, 1400]);
+    let numbers = (near(), near(), any::<u16>(), -100i16..100);
+    (0usize..2, any::<u8>(), numbers, blocks, len).prop_map(
+        |(to, flags, (seq, ack, window, stamp), blocks, len)| Header {
+            to,
+            flags,
+            seq,
+            ack,
+            window,
+            stamp,
+            blocks,
+            len,
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+    /// Nothing a peer sends breaks an invariant (asserted at every step) or leaks a frame.
+    #[test]
+    fn no_segment_whatever_breaks_a_connection(
+        script in prop::collection::vec(headers(), 1..60),
+        profile in prop::sample::select(Profile::ALL.to_vec()),
+    ) {
+        let config = Config::new(profile, 1500);
+        let mut pair = Pair::new(config.clone(), config);
+        pair.connect(A);
+        for (step, header) in script.into_iter().enumerate() {
+            let Header { to, flags, seq, ack, window, stamp, blocks, len } = header;
+            if step == 3 {
+                pair.run_for(Duration::from_secs(1));
+            }
+            if pair.ends[to].is_none() || pair.log.is_empty() {
+                continue;
+            }
+            let near = |n: SeqNumber, by: i16| n + by as i32 as u32;
+            let last = |end: usize| pair.log.iter().rev().find(|s| s.from == end).map(|s| s.repr);
+            let (Some(ours), Some(theirs)) = (last(1 - to), last(to)) else {
+                continue;
+            };
+            let mut sack = SackBlocks::new();
+            for (left, right) in blocks {
+                sack.push(near(theirs.seq, left), near(theirs.seq, right));
+            }
+            let repr = Repr {
+                // Mostly plain ACKs: resets and SYNs would end every script at once.
+                flags: Flags(if flags % 4 == 0 { flags } else { Flags::ACK.0 | flags & 1 }),
+                seq: near(ours.seq, seq / 3),
+                ack: near(theirs.seq, ack),
+                window,
+                options: Options {
+                    sack,
+                    timestamps: ours.options.timestamps.map(|t| Timestamps {
+                        value: t.value.wrapping_add(stamp as i32 as u32),
+                        echo: t.echo.wrapping_add(stamp as i32 as u32),
+                    }),
+                    ..Options::default()
+                },
+                ..Repr::default()
+            };
+            pair.inject(to, repr, &[7; 1400][..len]);
+            pair.write(to, Data::Elided(2000));
+            pair.run_for(Duration::from_millis(u64::from(flags)));
+        }
+        for end in [A, B] {
+            if pair.ends[end].is_some() {
+                pair.abort(end);
+            }
+        }
+        pair.run_for(Duration::from_secs(1));
         prop_assert_eq!(pair.cx.frames.live(), 0);
     }
 }

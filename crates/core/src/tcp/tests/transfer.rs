@@ -129,3 +129,25 @@ fn a_connection_after_a_long_time_is_the_same() {
     pair.bulk(1_000_000, Duration::from_secs(10));
     assert_eq!(pair.end(A).stats().retransmissions, 0);
 }
+
+#[test]
+fn slow_lines_are_used_in_full() {
+    for (profile, mtu, payload, slack_permille) in [
+        (Profile::Modern, 600, 548, 15),
+        (Profile::Modern, 1500, 1448, 25),
+        (Profile::Linux11, 600, 536, 20),
+        (Profile::Linux11, 900, 836, 20),
+    ] {
+        for rate in [9_600u64, 57_600] {
+            let config = Config::new(profile, mtu);
+            let mut pair = Pair::new(config.clone(), config).established();
+            pair.delay = Duration::from_millis(5);
+            pair.rate = Some(BitRate::from_bps(rate));
+            let took = pair.bulk(289_284, Duration::from_secs(2000));
+            let segments = 289_284u64.div_ceil(payload);
+            let headers = if profile == Profile::Modern { 52 } else { 40 };
+            let floor = (289_284 + segments * headers) * 8 * 1000 / rate;
+            assert!(took.as_millis() <= floor + floor * slack_permille / 1000);
+        }
+    }
+}
