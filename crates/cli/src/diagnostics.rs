@@ -179,3 +179,16 @@ impl miette::Diagnostic for Shown {
         Some(Box::new(std::iter::once(self.label.clone())))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::harmless;
+
+    #[test]
+    fn control_characters_are_blanked_byte_for_byte() {
+        let text = "a\u{1b}[1m\tb\r\n\u{9b}ü";
+        let shown = harmless(text);
+        assert_eq!(shown, "a [1m\tb \n  ü");
+        assert_eq!(shown.len(), text.len());
+    }
+}

@@ -65,7 +65,9 @@ fn read(path: &Path) -> std::io::Result<Vec<u8>> {
 }
 
 fn from_library(plan: &str, output: &Output) -> Result<Document, Exit> {
-    ready(plan, output)?.document().map_err(|d| diagnostics::report(&d, output))
+    ready(plan, output)?
+        .document()
+        .map_err(|d| diagnostics::report(&d, output))
 }
 
 /// The ready plan of a name; an unknown one is told with the nearest names.

@@ -357,3 +357,33 @@ pub(crate) fn verify(document: &VerifyDocument, output: &Output) -> String {
     let expectations = document.plans.iter().flat_map(|p| &p.expectations);
     render(table, output) + "\n" + &summary(&document.summary, expectations)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Notes, number};
+
+    #[test]
+    fn numbers_have_as_many_digits_as_help() {
+        let cases = [
+            (0.0, "0"),
+            (0.0125, "0.013"),
+            (1.5, "1.500"),
+            (18.0, "18"),
+            (90.31, "90.3"),
+            (28_127.09, "28127"),
+            (-1234.5, "-1234"),
+        ];
+        for (value, text) in cases {
+            assert_eq!(number(Some(value)), text);
+        }
+        assert_eq!(number(None), "");
+    }
+
+    #[test]
+    fn figures_with_the_same_note_share_its_number() {
+        let mut notes = Notes::default();
+        let marks = [Some("b"), None, Some("a"), Some("b")].map(|note| notes.mark(note));
+        assert_eq!(marks, [" [1]", "", " [2]", " [1]"]);
+        assert_eq!(notes.text(), " [1] b\n [2] a\n");
+    }
+}

@@ -37,7 +37,10 @@ fn inline_calls() -> Vec<&'static str> {
             continue;
         }
         let quoted = line.split('`').skip(1).step_by(2);
-        calls.extend(quoted.filter_map(|text| text.strip_prefix(CALL)));
+        calls.extend(quoted.filter_map(|text| match text.strip_prefix(CALL) {
+            None => text.starts_with("lab ").then_some(text),
+            call => call,
+        }));
     }
     calls
 }

@@ -167,7 +167,10 @@ impl Frames {
 
     /// A name for the frame that outlives it.
     pub fn ticket(&self, frame: Frame) -> Ticket {
-        Ticket { frame, serial: self.slot(frame).serial }
+        Ticket {
+            frame,
+            serial: self.slot(frame).serial,
+        }
     }
 
     /// Whether the frame still waits in a queue of this machine: not if it has left or is gone.

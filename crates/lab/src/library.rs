@@ -77,7 +77,11 @@ impl Ready {
     /// # Errors
     /// None for a plan that comes with the program: its tests see to that.
     pub fn document(&self) -> Result<Document, Diagnostics> {
-        let loader = |file: &str| data(file).map(str::to_owned).ok_or_else(|| NO_DATA.to_owned());
+        let loader = |file: &str| {
+            data(file)
+                .map(str::to_owned)
+                .ok_or_else(|| NO_DATA.to_owned())
+        };
         Document::parse(&format!("{}.toml", self.name), self.text, &loader)
     }
 }

@@ -80,9 +80,7 @@ impl Framing {
             (Header::Slip, Payload::Random) => {
                 (framed + SLIP_DELIMITERS) * per_byte + len * SLIP_ESCAPED * per_byte / 256
             }
-            (Header::Slip, Payload::Text | Payload::Zeros) => {
-                (framed + SLIP_DELIMITERS) * per_byte
-            }
+            (Header::Slip, Payload::Text | Payload::Zeros) => (framed + SLIP_DELIMITERS) * per_byte,
         }
     }
 }
@@ -152,8 +150,14 @@ mod tests {
 
     #[test]
     fn a_gap_counts_once_a_packet() {
-        let framing = Framing { gap: 12, ..slip(Payload::Text) };
-        assert_eq!(Framer::new(framing).wire_bits(&[0; 100], 0), (100 + 2 + 12) * 10);
+        let framing = Framing {
+            gap: 12,
+            ..slip(Payload::Text)
+        };
+        assert_eq!(
+            Framer::new(framing).wire_bits(&[0; 100], 0),
+            (100 + 2 + 12) * 10
+        );
         assert_eq!(framing.mean_wire_millibits(100), (100 + 2 + 12) * 10_000);
     }
 
