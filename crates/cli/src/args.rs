@@ -22,22 +22,20 @@ pub(crate) struct Global {
     /// No progress and no remarks
     #[arg(short, long, global = true)]
     pub(crate) quiet: bool,
-    /// More detail
+    /// Every flow and link, also where the plan has figures
     #[arg(short, long, global = true)]
     pub(crate) verbose: bool,
-    /// When to use colour
-    #[arg(long, global = true, value_enum, default_value_t = Color::Auto)]
+    /// When to use colour; auto is on a terminal without NO_COLOR
+    #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t = Color::Auto)]
     pub(crate) color: Color,
 }
 
 /// When to use colour; NO_COLOR is honoured by `auto`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum Color {
-    /// On a terminal.
+    // No rustdoc here: clap would spread the help over many lines for it.
     Auto,
-    /// Always.
     Always,
-    /// Never.
     Never,
 }
 

@@ -16,6 +16,7 @@ pub(crate) struct CheckDocument {
     schema: &'static str,
     ok: bool,
     errors: Vec<ErrorRow>,
+    left_out: usize,
 }
 
 #[derive(Serialize)]
@@ -50,15 +51,21 @@ impl CheckDocument {
             schema: CHECK_SCHEMA,
             ok: errors.is_empty(),
             errors,
+            left_out: diagnostics.left_out,
         }
     }
 }
 
+/// Bytes of a source line up to which it is drawn; of longer ones only the part around the caret is shown.
+const LINE_BYTES_MAX: usize = 160;
+
 /// Prints the errors and answers the exit code for an invalid plan.
 pub(crate) fn report(diagnostics: &Diagnostics, output: &Output) -> Exit {
     if output.is_json() {
-        output.document(&CheckDocument::new(diagnostics));
-        return Exit::Plan;
+        return output
+            .document(&CheckDocument::new(diagnostics))
+            .err()
+            .unwrap_or(Exit::Plan);
     }
     let theme = match output.colors_stderr() {
         true => GraphicalTheme::unicode(),
@@ -69,17 +76,35 @@ pub(crate) fn report(diagnostics: &Diagnostics, output: &Output) -> Exit {
         .with_width(100);
     for diagnostic in &diagnostics.errors {
         let mut text = String::new();
-        match handler.render_report(&mut text, &Shown::new(diagnostic)) {
-            Ok(()) => eprint!("{text}"),
-            Err(_) => eprint!("{diagnostic}"),
-        }
+        let drawn = has_short_lines(diagnostic)
+            && handler
+                .render_report(&mut text, &Shown::new(diagnostic))
+                .is_ok();
+        output.report(&if drawn { text } else { diagnostic.to_string() });
     }
-    let count = diagnostics.errors.len();
-    output.remark(&format!(
-        "{count} error{}",
-        if count == 1 { "" } else { "s" }
-    ));
+    output.remark(&match (diagnostics.errors.len(), diagnostics.left_out) {
+        (1, 0) => "1 error".to_owned(),
+        (count, 0) => format!("{count} errors"),
+        (count, more) => format!(
+            "{} errors, of which the first {count} are shown",
+            count + more
+        ),
+    });
     Exit::Plan
+}
+
+/// Whether the lines that would be drawn, those of the error and its neighbours, fit a terminal.
+fn has_short_lines(diagnostic: &Diagnostic) -> bool {
+    let Diagnostic { source, span, .. } = diagnostic;
+    let marked = source.text.get(span.clone()).unwrap_or_default();
+    let neighbours = source
+        .text
+        .lines()
+        .skip(diagnostic.line.saturating_sub(2))
+        .take(marked.lines().count() + 2);
+    neighbours
+        .into_iter()
+        .all(|line| line.len() <= LINE_BYTES_MAX)
 }
 
 /// A diagnostic as miette wants it.
@@ -114,10 +139,23 @@ impl Shown {
         Shown {
             message: format!("{}:{line}:{column}: {message}{context}", source.name),
             help: (!help.is_empty()).then(|| help.join("\n")),
-            source: NamedSource::new(&source.name, source.text.clone()),
+            source: NamedSource::new(&source.name, harmless(&source.text)),
             label: LabeledSpan::new_primary_with_span(None, diagnostic.span.clone()),
         }
     }
+}
+
+/// The text of a plan as it may go to a terminal: what could drive that is blanked, byte for byte, so
+/// that spans still fit.
+fn harmless(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c.is_control() && c != '\n' && c != '\t' {
+            true => shown.extend(std::iter::repeat_n(' ', c.len_utf8())),
+            false => shown.push(c),
+        }
+    }
+    shown
 }
 
 impl fmt::Display for Shown {
@@ -139,5 +177,18 @@ impl miette::Diagnostic for Shown {
     }
     fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
         Some(Box::new(std::iter::once(self.label.clone())))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::harmless;
+
+    #[test]
+    fn control_characters_are_blanked_byte_for_byte() {
+        let text = "a\u{1b}[1m\tb\r\n\u{9b}ü";
+        let shown = harmless(text);
+        assert_eq!(shown, "a [1m\tb \n  ü");
+        assert_eq!(shown.len(), text.len());
     }
 }

@@ -2,11 +2,12 @@
 
 use std::process::ExitCode;
 
-/// How a command ended.
+/// How a command ended: well, or with the code that says why not.
+pub(crate) type Ended = Result<(), Exit>;
+
+/// Why a command did not end well; that has been told by then.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Exit {
-    /// All went well.
-    Ok = 0,
     /// An expectation failed.
     Expectation = 1,
     /// The command line names something that does not exist.

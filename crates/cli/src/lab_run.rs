@@ -2,16 +2,16 @@
 
 use crate::args::{Run, Show, Verify};
 use crate::diagnostics;
-use crate::exit::Exit;
+use crate::exit::{Ended, Exit};
 use crate::load;
-use crate::output::Output;
+use crate::output::{self, Output};
 use crate::progress::Progress;
 use crate::table;
 use serde::Serialize;
 use std::path::Path;
 use trunkline_lab::experiment::{self, Options, Outcome};
 use trunkline_lab::library::{self, READY};
-use trunkline_lab::result::VerifyDocument;
+use trunkline_lab::result::{Summary, VerifyDocument};
 
 /// The version of the document `lab list --json` prints.
 const LIST_SCHEMA: &str = "trunkline.list/1";
@@ -29,59 +29,69 @@ struct ListDocument {
     plans: Vec<ListRow>,
 }
 
-/// Lists the ready plans.
-pub(crate) fn list(output: &Output) -> Exit {
-    if output.is_json() {
-        let row = |r: &library::Ready| ListRow {
-            name: r.name,
-            published: r.is_published,
-            about: r.about,
-        };
-        output.document(&ListDocument {
-            schema: LIST_SCHEMA,
-            plans: READY.iter().map(row).collect(),
-        });
-    } else {
-        output.data(&table::list(READY, output));
+/// The version of the document `lab show --json` prints.
+const PLAN_SCHEMA: &str = "trunkline.plan/1";
+
+#[derive(Serialize)]
+struct PlanDocument {
+    schema: &'static str,
+    #[serde(flatten)]
+    row: ListRow,
+    text: &'static str,
+}
+
+impl From<&library::Ready> for ListRow {
+    fn from(ready: &library::Ready) -> Self {
+        ListRow {
+            name: ready.name,
+            published: ready.is_published,
+            about: ready.about,
+        }
     }
-    Exit::Ok
+}
+
+/// Lists the ready plans.
+pub(crate) fn list(output: &Output) -> Ended {
+    match output.is_json() {
+        true => output.document(&ListDocument {
+            schema: LIST_SCHEMA,
+            plans: READY.iter().map(ListRow::from).collect(),
+        }),
+        false => output.data(&table::list(READY, output)),
+    }
 }
 
 /// Prints a ready plan as it is written.
-pub(crate) fn show(args: &Show, output: &Output) -> Exit {
-    match load::ready(&args.name, output) {
-        Ok(ready) => {
-            output.data(ready.text);
-            Exit::Ok
-        }
-        Err(exit) => exit,
+pub(crate) fn show(args: &Show, output: &Output) -> Ended {
+    let ready = load::ready(&args.name, output)?;
+    match output.is_json() {
+        true => output.document(&PlanDocument {
+            schema: PLAN_SCHEMA,
+            row: ListRow::from(ready),
+            text: ready.text,
+        }),
+        false => output.data(ready.text),
     }
 }
 
 /// Runs one plan.
-pub(crate) fn run(args: &Run, output: &Output) -> Exit {
+pub(crate) fn run(args: &Run, output: &Output) -> Ended {
     let options = Options {
         seed: args.seed,
-        runs: args.runs,
+        runs: None,
         jobs: args.jobs.map_or(0, usize::from),
         capture: args.pcap.is_some(),
     };
-    let outcome = match simulate(&args.plan, &args.set, options, output) {
-        Ok(outcome) => outcome,
-        Err(exit) => return exit,
-    };
-    if let Err(exit) = write_files(args, &outcome, output) {
-        return exit;
+    // As a key of the plan, so that runs that would all be the same are refused with its words.
+    let runs = args.runs.map(|runs| format!("lab.runs={runs}"));
+    let set: Vec<String> = args.set.iter().cloned().chain(runs).collect();
+    let outcome = simulate(&args.plan, &set, options, output)?;
+    write_files(args, &outcome, output)?;
+    match output.is_json() {
+        true => output.document(&outcome.document)?,
+        false => output.data(&table::result(&outcome.document, output))?,
     }
-    if output.is_json() {
-        output.document(&outcome.document);
-    } else {
-        output.data(&table::result(&outcome.document, output));
-    }
-    match outcome.document.has_failed() {
-        true => Exit::Expectation,
-        false => Exit::Ok,
-    }
+    verdict(&outcome.document.summary)
 }
 
 fn simulate(
@@ -104,7 +114,7 @@ fn simulate(
 }
 
 /// Runs published plans and prints one table.
-pub(crate) fn verify(args: &Verify, output: &Output) -> Exit {
+pub(crate) fn verify(args: &Verify, output: &Output) -> Ended {
     let names: Vec<&str> = match args.names.is_empty() {
         true => READY
             .iter()
@@ -121,25 +131,25 @@ pub(crate) fn verify(args: &Verify, output: &Output) -> Exit {
     };
     let mut results = Vec::new();
     for name in names {
-        match simulate(name, &[], options, output) {
-            Ok(outcome) => results.push(outcome.document),
-            Err(exit) => return exit,
-        }
+        results.push(simulate(name, &[], options, output)?.document);
     }
     let document = VerifyDocument::new(results);
-    if output.is_json() {
-        output.document(&document);
-    } else {
-        output.data(&table::verify(&document, output));
+    match output.is_json() {
+        true => output.document(&document)?,
+        false => output.data(&table::verify(&document, output))?,
     }
-    if document.summary.failed > 0 {
-        Exit::Expectation
-    } else {
-        Exit::Ok
+    verdict(&document.summary)
+}
+
+/// What the exit code says of figures and expectations.
+fn verdict(summary: &Summary) -> Ended {
+    match summary.failed {
+        0 => Ok(()),
+        _ => Err(Exit::Expectation),
     }
 }
 
-fn write_files(args: &Run, outcome: &Outcome, output: &Output) -> Result<(), Exit> {
+fn write_files(args: &Run, outcome: &Outcome, output: &Output) -> Ended {
     if let Some(folder) = &args.pcap {
         for capture in &outcome.captures {
             write(
@@ -159,12 +169,12 @@ fn write_files(args: &Run, outcome: &Outcome, output: &Output) -> Result<(), Exi
     Ok(())
 }
 
-fn write(folder: &Path, name: &str, bytes: &[u8], output: &Output) -> Result<(), Exit> {
+fn write(folder: &Path, name: &str, bytes: &[u8], output: &Output) -> Ended {
     let path = folder.join(name);
     std::fs::create_dir_all(folder)
         .and_then(|()| std::fs::write(&path, bytes))
         .map_err(|error| {
-            output.error(&format!("{}: {error}", path.display()));
+            output.error(&format!("{}: {}", path.display(), output::reason(&error)));
             Exit::Environment
         })
 }

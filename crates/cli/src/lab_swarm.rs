@@ -1,7 +1,7 @@
 //! `trunkline lab swarm`
 
 use crate::args::Swarm;
-use crate::exit::Exit;
+use crate::exit::{Ended, Exit};
 use crate::output::Output;
 use crate::progress::Progress;
 use serde::Serialize;
@@ -19,7 +19,7 @@ struct SwarmDocument<'a> {
 }
 
 /// Runs random plans; a failing one prints the command that repeats it.
-pub(crate) fn run(args: &Swarm, output: &Output) -> Exit {
+pub(crate) fn run(args: &Swarm, output: &Output) -> Ended {
     let options = swarm::Options {
         runs: args.runs,
         seed: args.seed,
@@ -34,27 +34,27 @@ pub(crate) fn run(args: &Swarm, output: &Output) -> Exit {
             schema: SWARM_SCHEMA,
             seed: args.seed,
             report: &report,
-        });
+        })?;
     } else {
         output.data(&format!(
-            "{} random plans from seed {}: {} bytes arrived in order and equal, {} link cuts, {} packet-hops, {} failed\n",
+            "{} random plans from seed {}: {} bytes arrived in order and equal, \
+             {} link cuts, {} packet-hops, {} failed\n",
             report.runs,
             args.seed,
             report.bytes,
             report.cuts,
             report.packet_hops,
             report.failures.len()
-        ));
+        ))?;
         for failure in &report.failures {
             output.data(&format!(
                 "seed {}: {}\n  plan: {}\n  repeat: trunkline lab swarm --runs 1 --seed {}\n",
                 failure.seed, failure.what, failure.plan, failure.seed
-            ));
+            ))?;
         }
     }
-    if report.failures.is_empty() {
-        Exit::Ok
-    } else {
-        Exit::Expectation
+    match report.failures.is_empty() {
+        true => Ok(()),
+        false => Err(Exit::Expectation),
     }
 }

@@ -2,10 +2,15 @@
 
 use crate::diagnostics;
 use crate::exit::Exit;
-use crate::output::Output;
+use crate::output::{Output, reason};
+use std::fs::File;
+use std::io::{ErrorKind, Read};
 use std::path::Path;
-use trunkline_lab::library::{self, READY};
+use trunkline_lab::library::{self, READY, Ready};
 use trunkline_plan::{Document, nearest};
+
+/// Bytes of a file that are read: more than any plan has, so that a wrong file cannot fill the memory.
+const FILE_BYTES_MAX: u64 = 16 << 20;
 
 /// Loads a plan and applies `--set`; what goes wrong is told and answered as an exit code.
 pub(crate) fn document(plan: &str, set: &[String], output: &Output) -> Result<Document, Exit> {
@@ -34,19 +39,29 @@ fn is_file(plan: &str) -> bool {
 
 fn from_file(plan: &str, output: &Output) -> Result<Document, Exit> {
     let path = Path::new(plan);
-    let bytes = std::fs::read(path).map_err(|error| {
-        output.error(&format!("{plan}: {}", error_text(&error)));
-        suggest_files(path, output);
-        Exit::Usage
+    let bytes = read(path).map_err(|error| {
+        output.error(&format!("{plan}: {}{}", reason(&error), near_file(path)));
+        match error.kind() {
+            ErrorKind::NotFound | ErrorKind::IsADirectory | ErrorKind::NotADirectory => Exit::Usage,
+            _ => Exit::Environment,
+        }
     })?;
-    // A plan copied from a ready one finds the ready one's data too.
-    let loader = |file: &str| match std::fs::read_to_string(file) {
-        Ok(text) => Ok(text),
-        Err(error) => library::data(file)
-            .map(str::to_owned)
-            .ok_or_else(|| error_text(&error)),
+    let loader = |file: &str| {
+        let text = read(Path::new(file))
+            .map_err(|error| reason(&error))
+            .and_then(|bytes| String::from_utf8(bytes).map_err(|_| "is not UTF-8 text".into()));
+        // A plan copied from a ready one finds the ready one's data too.
+        text.or_else(|why| library::data(file).map(str::to_owned).ok_or(why))
     };
     Document::parse(plan, &bytes, &loader).map_err(|d| diagnostics::report(&d, output))
+}
+
+fn read(path: &Path) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?
+        .take(FILE_BYTES_MAX)
+        .read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 fn from_library(plan: &str, output: &Output) -> Result<Document, Exit> {
@@ -56,37 +71,39 @@ fn from_library(plan: &str, output: &Output) -> Result<Document, Exit> {
 }
 
 /// The ready plan of a name; an unknown one is told with the nearest names.
-pub(crate) fn ready(name: &str, output: &Output) -> Result<&'static library::Ready, Exit> {
+pub(crate) fn ready(name: &str, output: &Output) -> Result<&'static Ready, Exit> {
     library::find(name).ok_or_else(|| {
         let names: Vec<&str> = READY.iter().map(|ready| ready.name).collect();
-        let near = nearest(name, &names).map_or(String::new(), |near| format!("did you mean `{near}`? "));
-        output.error(&format!(
-            "there is no plan `{name}`. {near}Ready plans: {} (a file's name has a / or ends in .toml)",
-            names.join(", ")
-        ));
+        let mut text = format!("there is no ready plan `{name}`");
+        if let Some(near) = nearest(name, &names) {
+            text += &format!("; did you mean `{near}`?");
+        }
+        text += &format!("\n  ready plans: {}", names.join(", "));
+        text += &match own_file(name) {
+            Some(file) => format!("\n  the file is written `{file}`"),
+            None => "\n  a file is written with a / or ends in .toml".to_owned(),
+        };
+        output.error(&text);
         Exit::Usage
     })
 }
 
-fn error_text(error: &std::io::Error) -> String {
-    match error.kind() {
-        std::io::ErrorKind::NotFound => "no such file".to_owned(),
-        std::io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
-        _ => error.to_string(),
-    }
+/// The user's own file that a name without / and .toml was meant for.
+fn own_file(name: &str) -> Option<String> {
+    let candidates = [format!("{name}.toml"), format!("./{name}")];
+    candidates
+        .into_iter()
+        .find(|file| Path::new(file).is_file())
 }
 
-/// Names the plan files beside the missing one, and the ready plan it may have been meant for.
-fn suggest_files(path: &Path, output: &Output) {
-    let folder = path
-        .parent()
-        .filter(|p| !p.as_os_str().is_empty())
-        .unwrap_or(Path::new("."));
+/// The plan file beside a missing one, and the ready plan it may have been meant for.
+fn near_file(path: &Path) -> String {
+    let folder = path.parent().filter(|p| !p.as_os_str().is_empty());
     let wanted = path
         .file_name()
-        .map(|n| n.to_string_lossy().into_owned())
+        .map(|name| name.to_string_lossy().into_owned())
         .unwrap_or_default();
-    let mut beside: Vec<String> = std::fs::read_dir(folder)
+    let mut beside: Vec<String> = std::fs::read_dir(folder.unwrap_or(Path::new(".")))
         .into_iter()
         .flatten()
         .flatten()
@@ -96,10 +113,16 @@ fn suggest_files(path: &Path, output: &Output) {
     beside.sort();
     let stem = wanted.trim_end_matches(".toml");
     let ready: Vec<&str> = READY.iter().map(|r| r.name).collect();
-    if let Some(near) = nearest(&wanted, &beside) {
-        output.remark(&format!("nearest file: {}", folder.join(near).display()));
+    let mut text = String::new();
+    if let Some(near) = nearest(&wanted, &beside).filter(|near| *near != wanted) {
+        let near = folder.map_or_else(|| near.clone().into(), |folder| folder.join(&near));
+        text += &format!("\n  nearest file: {}", near.display());
     }
     if let Some(near) = nearest(stem, &ready) {
-        output.remark(&format!("nearest ready plan: {near}"));
+        text += &format!("\n  nearest ready plan: {near}");
     }
+    if text.is_empty() {
+        text += "\n  `trunkline lab list` names the ready plans";
+    }
+    text
 }

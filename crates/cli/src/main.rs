@@ -23,18 +23,16 @@ fn main() -> ExitCode {
     let args = match args::Args::try_parse() {
         Ok(args) => args,
         Err(error) => {
-            let code = if error.use_stderr() {
-                Exit::Usage
-            } else {
-                Exit::Ok
-            };
             // Nothing is left to tell when the terminal itself is gone.
             let _closed = error.print();
-            return code.into();
+            return match error.use_stderr() {
+                true => Exit::Usage.into(),
+                false => ExitCode::SUCCESS,
+            };
         }
     };
     let output = output::Output::new(&args.global);
-    let exit = match &args.command {
+    let ended = match &args.command {
         Command::Check(check) => check::run(check, &output),
         Command::Lab(LabCommand::List) => lab_run::list(&output),
         Command::Lab(LabCommand::Show(show)) => lab_run::show(show, &output),
@@ -42,5 +40,8 @@ fn main() -> ExitCode {
         Command::Lab(LabCommand::Verify(verify)) => lab_run::verify(verify, &output),
         Command::Lab(LabCommand::Swarm(swarm)) => lab_swarm::run(swarm, &output),
     };
-    exit.into()
+    match ended {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(exit) => exit.into(),
+    }
 }

@@ -1,8 +1,9 @@
 //! Where output goes: data to stdout, progress and remarks to stderr.
 
 use crate::args::{Color, Global};
+use crate::exit::{Ended, Exit};
 use serde::Serialize;
-use std::io::{IsTerminal, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
 
 /// How the user wants to be told.
 #[derive(Clone, Copy, Debug)]
@@ -57,29 +58,55 @@ impl Output {
         }
     }
 
-    /// Prints data. A reader that has gone away (a closed pipe) is no error.
-    pub(crate) fn data(&self, text: &str) {
+    /// Prints data. A reader that has gone away (a closed pipe) is no error; a full disk is one.
+    pub(crate) fn data(&self, text: &str) -> Ended {
         let mut out = std::io::stdout().lock();
-        let _closed = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+        match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+            Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+                self.error(&format!("standard output: {}", reason(&error)));
+                Err(Exit::Environment)
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Prints one JSON document.
-    pub(crate) fn document<T: Serialize>(&self, document: &T) {
+    pub(crate) fn document<T: Serialize>(&self, document: &T) -> Ended {
         match serde_json::to_string_pretty(document) {
             Ok(text) => self.data(&format!("{text}\n")),
-            Err(error) => self.remark(&format!("the result cannot be written as JSON: {error}")),
+            Err(error) => {
+                self.error(&format!("the result cannot be written as JSON: {error}"));
+                Err(Exit::Environment)
+            }
         }
     }
 
     /// Prints what went wrong.
     pub(crate) fn error(&self, text: &str) {
-        let _closed = writeln!(std::io::stderr().lock(), "error: {text}");
+        self.report(&format!("error: {text}\n"));
     }
 
     /// Prints a remark, unless quiet.
     pub(crate) fn remark(&self, text: &str) {
         if !self.quiet {
-            let _closed = writeln!(std::io::stderr().lock(), "{text}");
+            self.report(&format!("{text}\n"));
         }
+    }
+
+    /// Prints to stderr as it is. Nothing is left to tell when that is gone.
+    pub(crate) fn report(&self, text: &str) {
+        let _closed = std::io::stderr().lock().write_all(text.as_bytes());
+    }
+}
+
+/// What the machine says, in our words where it is common.
+pub(crate) fn reason(error: &std::io::Error) -> String {
+    match error.kind() {
+        ErrorKind::NotFound => "no such file".to_owned(),
+        ErrorKind::PermissionDenied => "permission denied".to_owned(),
+        ErrorKind::IsADirectory => "is a directory".to_owned(),
+        ErrorKind::NotADirectory | ErrorKind::AlreadyExists => "is not a directory".to_owned(),
+        ErrorKind::StorageFull => "no space left".to_owned(),
+        _ => error.to_string(),
     }
 }

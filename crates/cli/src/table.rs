@@ -3,7 +3,9 @@
 use crate::output::Output;
 use comfy_table::{Attribute, Cell, CellAlignment, Color, ContentArrangement, Table, presets};
 use trunkline_lab::library::Ready;
-use trunkline_lab::result::{Figure, ResultDocument, Summary, Verdict, VerifyDocument};
+use trunkline_lab::result::{
+    Expectation, Figure, ResultDocument, Summary, Verdict, VerifyDocument,
+};
 
 fn plain(header: &[&str]) -> Table {
     let mut table = Table::new();
@@ -63,8 +65,7 @@ pub(crate) fn result(document: &ResultDocument, output: &Output) -> String {
     }
     text += &expectations(document, output);
     text += &parameters(document, output);
-    text += &summary(&document.summary);
-    text
+    text + &summary(&document.summary, &document.expectations)
 }
 
 /// Which columns any figure fills.
@@ -103,7 +104,8 @@ impl Columns {
         header
     }
 
-    fn row(&self, figure: &Figure) -> Vec<Cell> {
+    /// The cells of a figure; `mark` points at its note.
+    fn row(&self, figure: &Figure, mark: &str) -> Vec<Cell> {
         let mut row = vec![Cell::new(&figure.id), Cell::new(&figure.unit)];
         let mut add = |wanted: bool, text: String| {
             if wanted {
@@ -128,7 +130,7 @@ impl Columns {
         add(self.trunkline, number(figure.trunkline));
         add(self.trunkline && self.ceiling, share(figure.trunkline));
         add(self.ceiling, number(figure.ceiling));
-        row.push(verdict(figure.verdict));
+        row.push(verdict(figure.verdict, mark));
         row
     }
 }
@@ -136,24 +138,46 @@ impl Columns {
 fn figures(figures: &[Figure], output: &Output) -> String {
     let columns = Columns::of(figures);
     let mut table = plain(&columns.header());
+    let mut notes = Notes::default();
     for figure in figures {
-        table.add_row(columns.row(figure));
+        let mark = notes.mark(figure.note.as_deref());
+        table.add_row(columns.row(figure, &mark));
     }
-    let mut text = render(table, output);
-    let mut notes: Vec<&str> = figures.iter().filter_map(|f| f.note.as_deref()).collect();
-    notes.dedup();
-    for note in notes {
-        text += &format!("  note: {note}\n");
-    }
-    text
+    render(table, output) + &notes.text()
 }
 
-fn verdict(verdict: Verdict) -> Cell {
-    match verdict {
-        Verdict::Ok => Cell::new("ok").fg(Color::Green),
-        Verdict::Noted => Cell::new("noted").fg(Color::Yellow),
-        Verdict::Failed => Cell::new("FAILED").fg(Color::Red),
+/// Notes below a table; figures with the same note share its number.
+#[derive(Default)]
+struct Notes<'a>(Vec<&'a str>);
+
+impl<'a> Notes<'a> {
+    fn mark(&mut self, note: Option<&'a str>) -> String {
+        let Some(note) = note else {
+            return String::new();
+        };
+        let known = self.0.iter().position(|n| *n == note);
+        let index = known.unwrap_or_else(|| {
+            self.0.push(note);
+            self.0.len() - 1
+        });
+        format!(" [{}]", index + 1)
     }
+
+    fn text(&self) -> String {
+        let lines = self.0.iter().enumerate();
+        lines
+            .map(|(index, note)| format!(" [{}] {note}\n", index + 1))
+            .collect()
+    }
+}
+
+fn verdict(verdict: Verdict, mark: &str) -> Cell {
+    let (word, color) = match verdict {
+        Verdict::Ok => ("ok", Color::Green),
+        Verdict::Noted => ("noted", Color::Yellow),
+        Verdict::Failed => ("FAILED", Color::Red),
+    };
+    Cell::new(format!("{word}{mark}")).fg(color)
 }
 
 /// A value with as many digits as help.
@@ -169,20 +193,42 @@ fn number(value: Option<f64>) -> String {
 }
 
 fn flows(document: &ResultDocument, output: &Output) -> String {
-    let mut table = plain(&["run", "flow", "metric", "value"]);
-    for flow in &document.flows {
-        for (metric, value) in &flow.metrics {
-            let cells = [&flow.run, &flow.flow, metric].map(Cell::new);
-            table.add_row(cells.into_iter().chain([right(number(*value))]));
-        }
+    let flows = document.flows.iter().map(|f| (&f.run, &f.flow, &f.metrics));
+    let links = document.links.iter().map(|l| (&l.run, &l.link, &l.metrics));
+    let rows: Vec<_> = flows.chain(links).collect();
+    // A plan without rows and variants has one run, without a name.
+    let has_runs = rows.iter().any(|(run, _, _)| !run.is_empty());
+    let mut header = vec!["flow or link", "metric", "value", "unit"];
+    if has_runs {
+        header.insert(0, "run");
     }
-    for link in &document.links {
-        for (metric, value) in &link.metrics {
-            let cells = [&link.run, &link.link, metric].map(Cell::new);
-            table.add_row(cells.into_iter().chain([right(number(*value))]));
+    let mut table = plain(&header);
+    for (run, owner, metrics) in rows {
+        for (metric, value) in metrics {
+            let run = has_runs.then(|| Cell::new(run));
+            let value = value.map_or("-".to_owned(), |v| number(Some(v)));
+            let cells = [
+                Cell::new(owner),
+                Cell::new(metric),
+                right(value),
+                Cell::new(unit(metric)),
+            ];
+            table.add_row(run.into_iter().chain(cells));
         }
     }
     render(table, output)
+}
+
+/// The unit of a flow's or link's metric; shares and counts have none.
+fn unit(metric: &str) -> &'static str {
+    match metric {
+        "goodput" | "put_rate" | "ceiling" | "rate" => "bit/s",
+        "seconds" | "longest_gap" | "rtt_min" | "rtt_median" | "rtt_mean" | "rtt_max" => "s",
+        "bytes" | "payload" => "B",
+        "retransmitted" => "segments",
+        "reordered" | "reorder_places" => "packets",
+        _ => "",
+    }
 }
 
 fn expectations(document: &ResultDocument, output: &Output) -> String {
@@ -197,7 +243,7 @@ fn expectations(document: &ResultDocument, output: &Output) -> String {
             right(number(row.min)),
             right(number(row.max)),
             right(number(row.value)),
-            verdict(row.verdict),
+            verdict(row.verdict, ""),
         ]);
     }
     render(table, output) + "\n"
@@ -226,20 +272,54 @@ fn percent(value: Option<f64>) -> String {
     value.map_or("-".to_owned(), |v| format!("{:.1} %", 100.0 * v))
 }
 
-fn summary(summary: &Summary) -> String {
-    let mut text = format!(
-        "{} figures: {} ok, {} noted, {} failed",
-        summary.figures, summary.ok, summary.noted, summary.failed
-    );
-    if summary.median_error.is_some() {
+/// How all of it stands, in one line for the figures and one for the expectations.
+fn summary<'a>(
+    summary: &Summary,
+    expectations: impl IntoIterator<Item = &'a Expectation>,
+) -> String {
+    let mut text = String::new();
+    let unmet: Vec<bool> = expectations
+        .into_iter()
+        .map(|e| e.verdict == Verdict::Failed)
+        .collect();
+    let unmet_count = unmet.iter().filter(|unmet| **unmet).count();
+    if summary.figures > 0 {
         text += &format!(
-            "; median error {}, on rows held out {}, worst {}",
-            percent(summary.median_error),
-            percent(summary.median_error_held_out),
-            percent(summary.worst_error)
+            "{}: {} ok, {} noted, {} failed",
+            counted(summary.figures, "figure"),
+            summary.ok,
+            summary.noted,
+            summary.failed - unmet_count
+        );
+        let errors = [
+            ("median error", summary.median_error),
+            ("on rows held out", summary.median_error_held_out),
+            ("worst", summary.worst_error),
+        ];
+        let errors: Vec<String> = errors
+            .into_iter()
+            .filter_map(|(name, value)| Some(format!("{name} {}", percent(Some(value?)))))
+            .collect();
+        if !errors.is_empty() {
+            text += &format!("; {}", errors.join(", "));
+        }
+        text.push('\n');
+    }
+    if !unmet.is_empty() {
+        text += &format!(
+            "{}: {} met, {unmet_count} failed\n",
+            counted(unmet.len(), "expectation"),
+            unmet.len() - unmet_count
         );
     }
-    text + "\n"
+    text
+}
+
+fn counted(count: usize, what: &str) -> String {
+    match count {
+        1 => format!("1 {what}"),
+        _ => format!("{count} {what}s"),
+    }
 }
 
 /// One row per plan.
@@ -271,8 +351,39 @@ pub(crate) fn verify(document: &VerifyDocument, output: &Output) -> String {
             right(percent(s.median_error)),
             right(percent(s.median_error_held_out)),
             right(percent(s.worst_error)),
-            verdict(stands),
+            verdict(stands, ""),
         ]);
     }
-    render(table, output) + "\n" + &summary(&document.summary)
+    let expectations = document.plans.iter().flat_map(|p| &p.expectations);
+    render(table, output) + "\n" + &summary(&document.summary, expectations)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Notes, number};
+
+    #[test]
+    fn numbers_have_as_many_digits_as_help() {
+        let cases = [
+            (0.0, "0"),
+            (0.0125, "0.013"),
+            (1.5, "1.500"),
+            (18.0, "18"),
+            (90.31, "90.3"),
+            (28_127.09, "28127"),
+            (-1234.5, "-1234"),
+        ];
+        for (value, text) in cases {
+            assert_eq!(number(Some(value)), text);
+        }
+        assert_eq!(number(None), "");
+    }
+
+    #[test]
+    fn figures_with_the_same_note_share_its_number() {
+        let mut notes = Notes::default();
+        let marks = [Some("b"), None, Some("a"), Some("b")].map(|note| notes.mark(note));
+        assert_eq!(marks, [" [1]", "", " [2]", " [1]"]);
+        assert_eq!(notes.text(), " [1] b\n [2] a\n");
+    }
 }

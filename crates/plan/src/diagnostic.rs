@@ -30,17 +30,30 @@ pub struct Diagnostic {
     pub context: Option<String>,
 }
 
+/// Errors of one plan that are told at most: a wrong file is not worth more, and each costs a search.
+const ERRORS_MAX: usize = 100;
+
 /// All errors of a plan, in the order of the text.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Diagnostics {
-    /// The errors.
+    /// The errors, the first hundred of them.
     pub errors: Vec<Diagnostic>,
+    /// How many more there are.
+    pub left_out: usize,
 }
 
 impl Diagnostics {
     /// Whether nothing is wrong.
     pub fn is_empty(&self) -> bool {
         self.errors.is_empty()
+    }
+
+    /// Adds the errors of a further check.
+    pub(crate) fn extend(&mut self, more: Diagnostics) {
+        self.errors.extend(more.errors);
+        let over = self.errors.len().saturating_sub(ERRORS_MAX);
+        self.errors.truncate(ERRORS_MAX);
+        self.left_out += more.left_out + over;
     }
 
     /// `value` when nothing is wrong, the errors otherwise.
@@ -62,6 +75,9 @@ impl fmt::Display for Diagnostics {
                 writeln!(f)?;
             }
             write!(f, "{error}")?;
+        }
+        if self.left_out > 0 {
+            writeln!(f, "and {} more errors", self.left_out)?;
         }
         Ok(())
     }
@@ -201,12 +217,14 @@ impl Problems {
             .sort_by(|a, b| (a.place, &a.message).cmp(&(b.place, &b.message)));
         self.0
             .dedup_by(|a, b| a.place == b.place && a.message == b.message);
+        let left_out = self.0.len().saturating_sub(ERRORS_MAX);
+        self.0.truncate(ERRORS_MAX);
         let errors = self
             .0
             .into_iter()
             .map(|p| locate(p, sources, context))
             .collect();
-        Diagnostics { errors }
+        Diagnostics { errors, left_out }
     }
 
     pub(crate) fn result<T>(self, value: T, sources: &Sources) -> Result<T, Diagnostics> {

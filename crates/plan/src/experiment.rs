@@ -80,7 +80,7 @@ impl Document {
     pub fn check(&self) -> Diagnostics {
         let (experiment, problems) = Experiment::read(self);
         let mut diagnostics = problems.finish(&self.sources, None);
-        diagnostics.errors.extend(experiment.check().errors);
+        diagnostics.extend(experiment.check());
         diagnostics
     }
 }
@@ -194,6 +194,7 @@ impl Experiment {
         };
         let mut ids: BTreeMap<String, (usize, Place)> = BTreeMap::new();
         let mut seen: Vec<(Diagnostic, usize)> = Vec::new();
+        let mut left_out = 0;
         for row in 0..self.rows.len() {
             for variant in &variants {
                 let mut problems = Problems::default();
@@ -210,10 +211,9 @@ impl Experiment {
                     }
                 }
                 let context = self.context(row, *variant);
-                for error in problems
-                    .finish(&self.document.sources, Some(&context))
-                    .errors
-                {
+                let found = problems.finish(&self.document.sources, Some(&context));
+                left_out = left_out.max(found.left_out);
+                for error in found.errors {
                     let same = |d: &Diagnostic| d.span == error.span && d.message == error.message;
                     match seen
                         .iter_mut()
@@ -230,9 +230,12 @@ impl Experiment {
             error.context = error.context.filter(|_| count < everywhere);
             error
         });
-        Diagnostics {
+        let mut diagnostics = Diagnostics::default();
+        diagnostics.extend(Diagnostics {
             errors: errors.collect(),
-        }
+            left_out,
+        });
+        diagnostics
     }
 
     fn context(&self, row: usize, variant: Option<&str>) -> String {

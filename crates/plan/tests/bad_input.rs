@@ -460,3 +460,12 @@ fn includes_merge_by_key_and_by_name_and_never_go_round() {
             .contains("the file includes itself")
     );
 }
+
+#[test]
+fn of_very_many_errors_the_first_hundred_are_told_and_the_rest_counted() {
+    let keys: String = (0..5_000).map(|i| format!("k{i} = 1\n")).collect();
+    let found = errors(format!("{keys}{GOOD}"));
+    assert_eq!((found.errors.len(), found.left_out), (100, 4_900));
+    assert_eq!(found.errors[99].line, 100);
+    assert!(found.to_string().ends_with("\nand 4900 more errors\n"));
+}

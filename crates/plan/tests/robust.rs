@@ -31,7 +31,7 @@ to = "y"
 app = { kind = "ping", interval = "{p}s" }
 [[lab.figure]]
 id = "i {n}"
-what = "f.rtt"
+what = "f.rtt_median"
 unit = "s"
 notes = [{ where = { n = 1 }, text = "{{}}" }]
 [sweep.vars]

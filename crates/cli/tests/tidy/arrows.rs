@@ -18,7 +18,16 @@ const CRATES: &[(&str, &[&str])] = &[
 ];
 
 /// The modules of the core everyone may use; they use only each other.
-const BASICS: &[&str] = &["time", "seq", "units", "rng", "frame", "work", "trace"];
+const BASICS: &[&str] = &[
+    "time",
+    "seq",
+    "units",
+    "rng",
+    "frame",
+    "work",
+    "trace",
+    "deadlines",
+];
 
 /// Module of the core, and the modules besides the basics it may use.
 const CORE: &[(&str, &[&str])] = &[

@@ -109,6 +109,8 @@ pub struct Bond {
     scheduler: Scheduler,
     members: Vec<Member>,
     ingress: DropTail<Waiting>,
+    /// The scheduler has nobody for the first packet, and nothing has happened since.
+    is_held: bool,
     received: VecDeque<Frame>,
     next_decay: Instant,
     stats: BondStats,
@@ -125,6 +127,7 @@ impl Bond {
             scheduler: Scheduler::new(config.mode),
             members: Vec::new(),
             ingress: DropTail::new(config.ingress),
+            is_held: false,
             received: VecDeque::new(),
             next_decay: now + eql::DECAY_PERIOD,
             stats: BondStats::default(),
@@ -250,6 +253,7 @@ impl Bond {
         };
         cx.frames.set_waiting(frame, Place::Queue);
         match self.ingress.push(waiting, meta.len) {
+            Ok(()) if self.is_held => {}
             Ok(()) => self.drain(now, cx),
             Err(_) => self.drop_frame(now, cx, frame, DropReason::QueueFull),
         }
@@ -343,7 +347,7 @@ impl Bond {
         for frame in &burst.frames {
             cx.frames.set_waiting(*frame, Place::Transmitter);
         }
-        self.drain(now, cx);
+        // What this made room for waits until the wire reports the frames: until then they count.
     }
 
     /// The next thing the layer above should know.
@@ -357,6 +361,7 @@ impl Bond {
 
     /// Commits what waits, first to last, until the scheduler holds.
     fn drain(&mut self, now: Instant, cx: &mut Context) {
+        self.is_held = false;
         while let Some(&(waiting, len)) = self.ingress.peek() {
             let meta = FrameMeta {
                 len,
@@ -376,6 +381,7 @@ impl Bond {
                 self.bury(now, cx, dead);
             }
             if pick.target == Target::Hold {
+                self.is_held = true;
                 break;
             }
         }
