@@ -1,7 +1,7 @@
 //! The lab: one frame, data or acknowledgment, serialised by one transmitter, with everything around it.
 
 use trunkline_core::time::Instant;
-use trunkline_lab::world::World;
+use trunkline_lab::build;
 use trunkline_plan::Document;
 
 const PLAN: &str = r#"
@@ -36,11 +36,8 @@ tcp  = { receive_buffer = "256KiB", send_buffer = "256KiB" }
 /// So many packet-hops of a bulk transfer over two lines.
 pub fn packet_hop(units: usize) {
     let document = Document::parse("bench.toml", PLAN, &|_| Err("nothing".into())).expect("a plan");
-    let plan = document
-        .experiment()
-        .and_then(|e| e.plan(0, None))
-        .expect("a valid plan");
-    let mut world = World::from_plan(&plan, 1);
+    let plan = document.experiment().and_then(|e| e.plan(0, None)).expect("a valid plan");
+    let mut world = build::world(&plan, 1);
     world.start();
     while world.packet_hops() < units as u64 && world.step(Instant::FAR_FUTURE) {}
 }

@@ -24,17 +24,28 @@ struct Workload {
     within: &'static str,
 }
 
+/// A row of the table.
+const fn row(
+    name: &'static str,
+    unit: &'static str,
+    goal: u64,
+    units: usize,
+    run: fn(usize),
+) -> Workload {
+    Workload { name, unit, goal, units, run, within: "" }
+}
+
 #[rustfmt::skip]
 const WORKLOADS: &[Workload] = &[
-    Workload { name: "checksum", unit: "1448 bytes", goal: 400, units: 2000, run: wire::checksum, within: "" },
-    Workload { name: "pick-earliest", unit: "frame", goal: 100, units: 2000, run: pick::earliest, within: "" },
-    Workload { name: "pick-eql", unit: "frame", goal: 100, units: 2000, run: pick::eql, within: "" },
-    Workload { name: "pick-eql-early", unit: "frame", goal: 100, units: 2000, run: pick::eql_early, within: "" },
-    Workload { name: "pick-balance-rr", unit: "frame", goal: 100, units: 2000, run: pick::balance_rr, within: "" },
-    Workload { name: "pick-active-backup", unit: "frame", goal: 100, units: 2000, run: pick::active_backup, within: "" },
-    Workload { name: "tcp-segment", unit: "segment", goal: 1800, units: 4000, run: tcp::segment, within: "" },
-    Workload { name: "tcp-predicted", unit: "segment", goal: 200, units: 4000, run: tcp::predicted, within: "*take_predicted*" },
-    Workload { name: "lab-packet-hop", unit: "packet-hop", goal: 1000, units: 20000, run: lab::packet_hop, within: "" },
+    row("checksum", "1448 bytes", 400, 2000, wire::checksum),
+    row("pick-earliest", "frame", 100, 2000, pick::earliest),
+    row("pick-eql", "frame", 100, 2000, pick::eql),
+    row("pick-eql-early", "frame", 100, 2000, pick::eql_early),
+    row("pick-balance-rr", "frame", 100, 2000, pick::balance_rr),
+    row("pick-active-backup", "frame", 100, 2000, pick::active_backup),
+    row("tcp-segment", "segment", 1800, 4000, tcp::segment),
+    Workload { within: "*take_predicted*", ..row("tcp-predicted", "segment", 200, 4000, tcp::predicted) },
+    row("lab-packet-hop", "packet-hop", 1000, 20000, lab::packet_hop),
 ];
 
 fn main() -> ExitCode {
@@ -43,14 +54,7 @@ fn main() -> ExitCode {
     match arguments[..] {
         [] => {
             for workload in WORKLOADS {
-                let Workload {
-                    name,
-                    unit,
-                    goal,
-                    units,
-                    within,
-                    ..
-                } = workload;
+                let Workload { name, unit, goal, units, within, .. } = workload;
                 println!("{name}\t{unit}\t{goal}\t{units}\t{within}");
             }
             ExitCode::SUCCESS

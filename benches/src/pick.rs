@@ -12,17 +12,10 @@ use trunkline_core::units::BitRate;
 /// Line rates of the members in bit/s.
 const RATES: [u64; 4] = [115_200, 57_600, 28_800, 14_400];
 /// SLIP on an asynchronous line.
-const FRAMING: Framing = Framing {
-    line: LineCoding::Async8n1,
-    header: Header::Slip,
-    payload: Payload::Random,
-    gap: 0,
-};
+const FRAMING: Framing =
+    Framing { line: LineCoding::Async8n1, header: Header::Slip, payload: Payload::Random, gap: 0 };
 const MTU: u16 = 1500;
-const META: FrameMeta = FrameMeta {
-    len: MTU as u32,
-    flow: 1,
-};
+const META: FrameMeta = FrameMeta { len: MTU as u32, flow: 1 };
 
 /// Picks of [`Mode::Earliest`].
 pub fn earliest(units: usize) {
@@ -64,8 +57,7 @@ fn pick(mode: Mode, units: usize) {
             priority: 0,
             framing: FRAMING,
         };
-        bond.enslave(now, &mut cx, config)
-            .expect("there is room for four");
+        bond.enslave(now, &mut cx, config).expect("there is room for four");
     }
     for _ in 0..4 {
         let frame = cx.frames.insert(&[], META.len);

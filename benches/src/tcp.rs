@@ -47,25 +47,14 @@ impl Pair {
         let config = Config::new(Profile::Modern, MTU);
         let a = SocketAddrV4::new(Ipv4Addr::new(10, 0, 0, 1), 1000);
         let b = SocketAddrV4::new(Ipv4Addr::new(10, 0, 0, 2), 2000);
-        let ours = Tuple {
-            local: a,
-            remote: b,
-        };
-        let theirs = Tuple {
-            local: b,
-            remote: a,
-        };
+        let ours = Tuple { local: a, remote: b };
+        let theirs = Tuple { local: b, remote: a };
         let mut client = Connection::connect(now, &mut cx, config.clone(), ours, SeqNumber(1));
         let syn = client.poll_transmit(now, &mut cx).expect("a SYN");
         let segment = parse(&cx, syn);
         cx.frames.remove(syn);
         let server = Connection::accept(now, &mut cx, config, theirs, SeqNumber(2), &segment);
-        let mut pair = Pair {
-            now,
-            cx,
-            ends: [client, server],
-            bytes: vec![0x5a; PAYLOAD * 64],
-        };
+        let mut pair = Pair { now, cx, ends: [client, server], bytes: vec![0x5a; PAYLOAD * 64] };
         pair.carry(500);
         pair
     }

@@ -25,9 +25,7 @@ pub fn plan(input: &[u8]) {
         return explains(&refusal);
     }
     let experiment = document.experiment().expect("the check passed");
-    let variants: Vec<_> = std::iter::once(None)
-        .chain(experiment.variants().map(Some))
-        .collect();
+    let variants: Vec<_> = std::iter::once(None).chain(experiment.variants().map(Some)).collect();
     for row in 0..experiment.rows().len() {
         for variant in &variants {
             experiment.plan(row, *variant).expect("the check passed");

@@ -6,17 +6,9 @@ use trunkline_core::wire::slip::{Decoder, PACKET_LEN_MAX, encode, expansion};
 pub fn slip(input: &[u8]) {
     let whole = decode(input.chunks(input.len().max(1)));
     let (left, right) = input.split_at(input.len() / 2);
-    assert_eq!(
-        decode([left, right].into_iter()),
-        whole,
-        "pieces make no difference"
-    );
+    assert_eq!(decode([left, right].into_iter()), whole, "pieces make no difference");
     assert_eq!(decode(input.chunks(1)), whole, "nor do single bytes");
-    assert!(
-        whole
-            .iter()
-            .all(|packet| (1..=PACKET_LEN_MAX).contains(&packet.len()))
-    );
+    assert!(whole.iter().all(|packet| (1..=PACKET_LEN_MAX).contains(&packet.len())));
 
     let mut line = Vec::new();
     encode(input, &mut line);

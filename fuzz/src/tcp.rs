@@ -17,12 +17,7 @@ fn packet(bytes: &[u8], elided: u32) {
     let Ok(view) = ipv4::Packet::new_checked(bytes, elided) else {
         return;
     };
-    segment(
-        view.payload(),
-        view.payload_elided(),
-        view.src(),
-        view.dst(),
-    );
+    segment(view.payload(), view.payload_elided(), view.src(), view.dst());
     let Ok(repr) = ipv4::Repr::parse(&view) else {
         return;
     };
@@ -53,10 +48,7 @@ fn segment(bytes: &[u8], elided: u32, src: Ipv4Addr, dst: Ipv4Addr) {
     let mut but_sack = first;
     but_sack.options.sack = second.options.sack;
     assert_eq!(second, but_sack);
-    assert_eq!(
-        write_and_read(&second, view.payload(), elided, src, dst),
-        second
-    );
+    assert_eq!(write_and_read(&second, view.payload(), elided, src, dst), second);
 }
 
 fn write_and_read(

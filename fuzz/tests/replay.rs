@@ -5,9 +5,7 @@ use std::path::Path;
 
 #[track_caller]
 fn replay(name: &str, target: fn(&[u8])) {
-    let corpus = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("corpus")
-        .join(name);
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus").join(name);
     let entries =
         fs::read_dir(&corpus).unwrap_or_else(|error| panic!("{}: {error}", corpus.display()));
     let mut paths: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();

@@ -62,33 +62,23 @@ const LINE_BYTES_MAX: usize = 160;
 /// Prints the errors and answers the exit code for an invalid plan.
 pub(crate) fn report(diagnostics: &Diagnostics, output: &Output) -> Exit {
     if output.is_json() {
-        return output
-            .document(&CheckDocument::new(diagnostics))
-            .err()
-            .unwrap_or(Exit::Plan);
+        return output.document(&CheckDocument::new(diagnostics)).err().unwrap_or(Exit::Plan);
     }
     let theme = match output.colors_stderr() {
         true => GraphicalTheme::unicode(),
         false => GraphicalTheme::unicode_nocolor(),
     };
-    let handler = GraphicalReportHandler::new_themed(theme)
-        .with_links(false)
-        .with_width(100);
+    let handler = GraphicalReportHandler::new_themed(theme).with_links(false).with_width(100);
     for diagnostic in &diagnostics.errors {
         let mut text = String::new();
         let drawn = has_short_lines(diagnostic)
-            && handler
-                .render_report(&mut text, &Shown::new(diagnostic))
-                .is_ok();
+            && handler.render_report(&mut text, &Shown::new(diagnostic)).is_ok();
         output.report(&if drawn { text } else { diagnostic.to_string() });
     }
     output.remark(&match (diagnostics.errors.len(), diagnostics.left_out) {
         (1, 0) => "1 error".to_owned(),
         (count, 0) => format!("{count} errors"),
-        (count, more) => format!(
-            "{} errors, of which the first {count} are shown",
-            count + more
-        ),
+        (count, more) => format!("{} errors, of which the first {count} are shown", count + more),
     });
     Exit::Plan
 }
@@ -102,9 +92,7 @@ fn has_short_lines(diagnostic: &Diagnostic) -> bool {
         .lines()
         .skip(diagnostic.line.saturating_sub(2))
         .take(marked.lines().count() + 2);
-    neighbours
-        .into_iter()
-        .all(|line| line.len() <= LINE_BYTES_MAX)
+    neighbours.into_iter().all(|line| line.len() <= LINE_BYTES_MAX)
 }
 
 /// A diagnostic as miette wants it.
@@ -118,17 +106,8 @@ struct Shown {
 
 impl Shown {
     fn new(diagnostic: &Diagnostic) -> Self {
-        let Diagnostic {
-            source,
-            line,
-            column,
-            message,
-            ..
-        } = diagnostic;
-        let context = diagnostic
-            .context
-            .as_ref()
-            .map_or(String::new(), |c| format!(" ({c})"));
+        let Diagnostic { source, line, column, message, .. } = diagnostic;
+        let context = diagnostic.context.as_ref().map_or(String::new(), |c| format!(" ({c})"));
         let mut help = Vec::new();
         if !diagnostic.accepted.is_empty() {
             help.push(format!("accepted: {}", diagnostic.accepted.join(", ")));
@@ -168,9 +147,7 @@ impl std::error::Error for Shown {}
 
 impl miette::Diagnostic for Shown {
     fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        self.help
-            .as_ref()
-            .map(|help| Box::new(help) as Box<dyn fmt::Display>)
+        self.help.as_ref().map(|help| Box::new(help) as Box<dyn fmt::Display>)
     }
     fn source_code(&self) -> Option<&dyn SourceCode> {
         Some(&self.source)

@@ -42,11 +42,7 @@ struct PlanDocument {
 
 impl From<&library::Ready> for ListRow {
     fn from(ready: &library::Ready) -> Self {
-        ListRow {
-            name: ready.name,
-            published: ready.is_published,
-            about: ready.about,
-        }
+        ListRow { name: ready.name, published: ready.is_published, about: ready.about }
     }
 }
 
@@ -106,9 +102,7 @@ fn simulate(
         return Err(diagnostics::report(&found, output));
     }
     let progress = Progress::new(output, plan);
-    let experiment = document
-        .experiment()
-        .map_err(|d| diagnostics::report(&d, output))?;
+    let experiment = document.experiment().map_err(|d| diagnostics::report(&d, output))?;
     experiment::run(&experiment, options, &|total| progress.advance(total))
         .map_err(|d| diagnostics::report(&d, output))
 }
@@ -116,19 +110,11 @@ fn simulate(
 /// Runs published plans and prints one table.
 pub(crate) fn verify(args: &Verify, output: &Output) -> Ended {
     let names: Vec<&str> = match args.names.is_empty() {
-        true => READY
-            .iter()
-            .filter(|r| r.is_published)
-            .map(|r| r.name)
-            .collect(),
+        true => READY.iter().filter(|r| r.is_published).map(|r| r.name).collect(),
         false => args.names.iter().map(String::as_str).collect(),
     };
-    let options = Options {
-        seed: None,
-        runs: None,
-        jobs: args.jobs.map_or(0, usize::from),
-        capture: false,
-    };
+    let options =
+        Options { seed: None, runs: None, jobs: args.jobs.map_or(0, usize::from), capture: false };
     let mut results = Vec::new();
     for name in names {
         results.push(simulate(name, &[], options, output)?.document);
@@ -152,12 +138,7 @@ fn verdict(summary: &Summary) -> Ended {
 fn write_files(args: &Run, outcome: &Outcome, output: &Output) -> Ended {
     if let Some(folder) = &args.pcap {
         for capture in &outcome.captures {
-            write(
-                folder,
-                &format!("{}.pcapng", capture.name),
-                &capture.bytes,
-                output,
-            )?;
+            write(folder, &format!("{}.pcapng", capture.name), &capture.bytes, output)?;
         }
     }
     if let Some(folder) = &args.out {
@@ -171,10 +152,8 @@ fn write_files(args: &Run, outcome: &Outcome, output: &Output) -> Ended {
 
 fn write(folder: &Path, name: &str, bytes: &[u8], output: &Output) -> Ended {
     let path = folder.join(name);
-    std::fs::create_dir_all(folder)
-        .and_then(|()| std::fs::write(&path, bytes))
-        .map_err(|error| {
-            output.error(&format!("{}: {}", path.display(), output::reason(&error)));
-            Exit::Environment
-        })
+    std::fs::create_dir_all(folder).and_then(|()| std::fs::write(&path, bytes)).map_err(|error| {
+        output.error(&format!("{}: {}", path.display(), output::reason(&error)));
+        Exit::Environment
+    })
 }

@@ -20,11 +20,8 @@ struct SwarmDocument<'a> {
 
 /// Runs random plans; a failing one prints the command that repeats it.
 pub(crate) fn run(args: &Swarm, output: &Output) -> Ended {
-    let options = swarm::Options {
-        runs: args.runs,
-        seed: args.seed,
-        jobs: args.jobs.map_or(0, usize::from),
-    };
+    let options =
+        swarm::Options { runs: args.runs, seed: args.seed, jobs: args.jobs.map_or(0, usize::from) };
     let report = {
         let progress = Progress::new(output, "swarm");
         swarm::run(options, &|| progress.advance(u64::from(args.runs)))

@@ -25,9 +25,7 @@ pub(crate) fn document(plan: &str, set: &[String], output: &Output) -> Result<Do
             ));
             return Err(Exit::Usage);
         };
-        document
-            .set(key.trim(), value.trim())
-            .map_err(|d| diagnostics::report(&d, output))?;
+        document.set(key.trim(), value.trim()).map_err(|d| diagnostics::report(&d, output))?;
     }
     Ok(document)
 }
@@ -58,16 +56,12 @@ fn from_file(plan: &str, output: &Output) -> Result<Document, Exit> {
 
 fn read(path: &Path) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    File::open(path)?
-        .take(FILE_BYTES_MAX)
-        .read_to_end(&mut bytes)?;
+    File::open(path)?.take(FILE_BYTES_MAX).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
 fn from_library(plan: &str, output: &Output) -> Result<Document, Exit> {
-    ready(plan, output)?
-        .document()
-        .map_err(|d| diagnostics::report(&d, output))
+    ready(plan, output)?.document().map_err(|d| diagnostics::report(&d, output))
 }
 
 /// The ready plan of a name; an unknown one is told with the nearest names.
@@ -91,18 +85,14 @@ pub(crate) fn ready(name: &str, output: &Output) -> Result<&'static Ready, Exit>
 /// The user's own file that a name without / and .toml was meant for.
 fn own_file(name: &str) -> Option<String> {
     let candidates = [format!("{name}.toml"), format!("./{name}")];
-    candidates
-        .into_iter()
-        .find(|file| Path::new(file).is_file())
+    candidates.into_iter().find(|file| Path::new(file).is_file())
 }
 
 /// The plan file beside a missing one, and the ready plan it may have been meant for.
 fn near_file(path: &Path) -> String {
     let folder = path.parent().filter(|p| !p.as_os_str().is_empty());
-    let wanted = path
-        .file_name()
-        .map(|name| name.to_string_lossy().into_owned())
-        .unwrap_or_default();
+    let wanted =
+        path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let mut beside: Vec<String> = std::fs::read_dir(folder.unwrap_or(Path::new(".")))
         .into_iter()
         .flatten()

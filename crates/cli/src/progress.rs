@@ -22,10 +22,7 @@ impl Progress {
             bar.set_style(style);
         }
         bar.set_message(what.to_owned());
-        Progress {
-            bar,
-            sized: AtomicBool::new(false),
-        }
+        Progress { bar, sized: AtomicBool::new(false) }
     }
 
     /// One more of `total` is done.

@@ -9,14 +9,8 @@ use trunkline_lab::result::{
 
 fn plain(header: &[&str]) -> Table {
     let mut table = Table::new();
-    table
-        .load_style(presets::NOTHING)
-        .set_content_arrangement(ContentArrangement::Disabled);
-    table.set_header(
-        header
-            .iter()
-            .map(|h| Cell::new(h).add_attribute(Attribute::Bold)),
-    );
+    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
+    table.set_header(header.iter().map(|h| Cell::new(h).add_attribute(Attribute::Bold)));
     table
 }
 
@@ -25,10 +19,7 @@ fn render(mut table: Table, output: &Output) -> String {
         true => table.enforce_styling(),
         false => table.force_no_tty(),
     };
-    let lines: Vec<String> = table
-        .lines()
-        .map(|line| line.trim_end().to_owned())
-        .collect();
+    let lines: Vec<String> = table.lines().map(|line| line.trim_end().to_owned()).collect();
     lines.join("\n") + "\n"
 }
 
@@ -40,11 +31,7 @@ fn right(text: String) -> Cell {
 pub(crate) fn list(ready: &[Ready], output: &Output) -> String {
     let mut table = plain(&["plan", "published", "what it shows"]);
     for plan in ready {
-        table.add_row([
-            plan.name,
-            if plan.is_published { "yes" } else { "" },
-            plan.about,
-        ]);
+        table.add_row([plan.name, if plan.is_published { "yes" } else { "" }, plan.about]);
     }
     render(table, output)
 }
@@ -122,9 +109,7 @@ impl Columns {
         add(self.reproduced, number(figure.reproduced));
         add(
             self.published,
-            figure
-                .error()
-                .map_or(String::new(), |e| format!("{:+.1} %", 100.0 * e)),
+            figure.error().map_or(String::new(), |e| format!("{:+.1} %", 100.0 * e)),
         );
         add(self.reproduced && self.ceiling, share(figure.reproduced));
         add(self.trunkline, number(figure.trunkline));
@@ -165,9 +150,7 @@ impl<'a> Notes<'a> {
 
     fn text(&self) -> String {
         let lines = self.0.iter().enumerate();
-        lines
-            .map(|(index, note)| format!(" [{}] {note}\n", index + 1))
-            .collect()
+        lines.map(|(index, note)| format!(" [{}] {note}\n", index + 1)).collect()
     }
 }
 
@@ -207,12 +190,8 @@ fn flows(document: &ResultDocument, output: &Output) -> String {
         for (metric, value) in metrics {
             let run = has_runs.then(|| Cell::new(run));
             let value = value.map_or("-".to_owned(), |v| number(Some(v)));
-            let cells = [
-                Cell::new(owner),
-                Cell::new(metric),
-                right(value),
-                Cell::new(unit(metric)),
-            ];
+            let cells =
+                [Cell::new(owner), Cell::new(metric), right(value), Cell::new(unit(metric))];
             table.add_row(run.into_iter().chain(cells));
         }
     }
@@ -278,10 +257,7 @@ fn summary<'a>(
     expectations: impl IntoIterator<Item = &'a Expectation>,
 ) -> String {
     let mut text = String::new();
-    let unmet: Vec<bool> = expectations
-        .into_iter()
-        .map(|e| e.verdict == Verdict::Failed)
-        .collect();
+    let unmet: Vec<bool> = expectations.into_iter().map(|e| e.verdict == Verdict::Failed).collect();
     let unmet_count = unmet.iter().filter(|unmet| **unmet).count();
     if summary.figures > 0 {
         text += &format!(

@@ -77,10 +77,7 @@ fn where_packets_are_lost_the_seed_decides() {
     let three = ["lossy.toml", "--runs", "3", "-j1"];
     let three_parallel = ["lossy.toml", "--runs", "3", "-j2"];
     assert_eq!(digest(&folder, &three), digest(&folder, &three_parallel));
-    assert_eq!(
-        result(&folder, &["lossy.toml", "--seed", "8"])["seed"],
-        Value::from(8)
-    );
+    assert_eq!(result(&folder, &["lossy.toml", "--seed", "8"])["seed"], Value::from(8));
 }
 
 #[test]

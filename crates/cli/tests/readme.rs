@@ -68,10 +68,7 @@ fn change_two_rates(folder: &Path) {
         .flat_map(|paragraph| paragraph.split("```"))
         .find(|text| text.contains("Change two rates"))
         .expect("the README says to change two rates");
-    let rates: Vec<&str> = sentence
-        .split('`')
-        .filter(|text| text.ends_with("kbit"))
-        .collect();
+    let rates: Vec<&str> = sentence.split('`').filter(|text| text.ends_with("kbit")).collect();
     let [from_fast, to_fast, from_slow, to_slow] = rates[..] else {
         panic!("two rates and what they become: {rates:?}");
     };
@@ -110,10 +107,8 @@ fn every_command_of_the_readme_works_in_its_order() {
 
 #[test]
 fn the_test_command_is_the_one_the_checks_run() {
-    let tests: Vec<&str> = commands()
-        .into_iter()
-        .filter(|line| line.starts_with("cargo test"))
-        .collect();
+    let tests: Vec<&str> =
+        commands().into_iter().filter(|line| line.starts_with("cargo test")).collect();
     assert_eq!(tests.len(), 1, "{tests:?}");
     let step = format!("step \"test\" {}", tests[0]);
     assert!(CI.lines().any(|line| line == step), "no line `{step}`");

@@ -9,13 +9,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 const GOOD: &str = include_str!("../../../plans/eql-two-modems.toml");
-const READY: &[&str] = &[
-    "eql-bentson",
-    "eql-healey",
-    "eql-unequal",
-    "eql-latency",
-    "eql-two-modems",
-];
+const READY: &[&str] =
+    &["eql-bentson", "eql-healey", "eql-unequal", "eql-latency", "eql-two-modems"];
 
 /// Ways to read a plan.
 const READERS: &[&[&str]] = &[&["check"], &["lab", "run"]];
@@ -40,12 +35,7 @@ fn write(folder: &Path, name: &str, text: impl AsRef<[u8]>) {
 
 /// What replaces what in the good plan; the place, the message, and the accepted form.
 const MISTAKES: &[(&str, &str, &str, &str)] = &[
-    (
-        "weight  = ",
-        "wieght  = ",
-        "9:1: unknown key `wieght`",
-        "did you mean `weight`?",
-    ),
+    ("weight  = ", "wieght  = ", "9:1: unknown key `wieght`", "did you mean `weight`?"),
     (
         "rate    = \"28.8kbit\"",
         "rate    = 28800",
@@ -58,12 +48,7 @@ const MISTAKES: &[(&str, &str, &str, &str)] = &[
         "27:22: there is no link `modem2`",
         "accepted: modem0, modem1",
     ),
-    (
-        "rate    = \"28.8kbit\"",
-        "rate    = \"0kbit\"",
-        "8:11: `rate` is zero",
-        "a rate such as",
-    ),
+    ("rate    = \"28.8kbit\"", "rate    = \"0kbit\"", "8:11: `rate` is zero", "a rate such as"),
     (
         "name    = \"modem1\"",
         "name    = \"modem0\"",
@@ -76,18 +61,8 @@ const MISTAKES: &[(&str, &str, &str, &str)] = &[
         "12:21: `delay` is negative",
         "a duration such as \"50ms\"",
     ),
-    (
-        "mtu     = 576",
-        "mtu     = 67",
-        "29:11: `mtu` is out of range",
-        "from 68 to 65535",
-    ),
-    (
-        "[\"modem0\", \"modem1\"]",
-        "[]",
-        "27:11: the bond has no members",
-        "at least one",
-    ),
+    ("mtu     = 576", "mtu     = 67", "29:11: `mtu` is out of range", "from 68 to 65535"),
+    ("[\"modem0\", \"modem1\"]", "[]", "27:11: the bond has no members", "at least one"),
     (
         "mode    = \"eql\"",
         "mode    = \"eqll\"",
@@ -133,16 +108,8 @@ fn every_mistake_is_told_with_its_place_a_caret_and_the_accepted_form() {
             assert!(shown.contains(accepted), "{to}: {ran}");
             let caret =
                 ran.stderr.contains('┬') || ran.stderr.contains('─') || ran.stderr.contains('▲');
-            let line: usize = place
-                .split(':')
-                .next()
-                .and_then(|n| n.parse().ok())
-                .expect("a line");
-            let text = changed(from, to)
-                .lines()
-                .nth(line - 1)
-                .unwrap_or_default()
-                .to_owned();
+            let line: usize = place.split(':').next().and_then(|n| n.parse().ok()).expect("a line");
+            let text = changed(from, to).lines().nth(line - 1).unwrap_or_default().to_owned();
             assert!(caret && ran.stderr.contains(&text), "{to}: {ran}");
         }
     }
@@ -173,9 +140,7 @@ fn mistakes_in_json_have_the_same_facts_and_the_same_exit_code() {
 #[test]
 fn what_is_no_plan_at_all_is_told_so() {
     let folder = folder("sessions-junk");
-    let junk: Vec<u8> = (0..60_000_u32)
-        .map(|i| (i * 7919 % 251) as u8 ^ 0x80)
-        .collect();
+    let junk: Vec<u8> = (0..60_000_u32).map(|i| (i * 7919 % 251) as u8 ^ 0x80).collect();
     let cases: &[(&[u8], &str)] = &[
         (b"", "bad.toml:1:1: the plan is empty"),
         (b"# only a remark\n", "bad.toml:1:1: the plan is empty"),
@@ -224,25 +189,15 @@ fn a_file_or_name_that_does_not_exist_is_told_with_the_nearest() {
     write(&folder, "modems.toml", GOOD);
     write(&folder, "lines", GOOD);
     let cases: &[(&str, &[&str])] = &[
-        (
-            "modem.toml",
-            &["modem.toml: no such file", "nearest file: modems.toml"],
-        ),
+        ("modem.toml", &["modem.toml: no such file", "nearest file: modems.toml"]),
         ("./modem.toml", &["nearest file: ./modems.toml"]),
         ("eql-bentsn.toml", &["nearest ready plan: eql-bentson"]),
-        (
-            "nowhere/zzzzzzzzzz.toml",
-            &["no such file", "`trunkline lab list`"],
-        ),
+        ("nowhere/zzzzzzzzzz.toml", &["no such file", "`trunkline lab list`"]),
         ("modems.toml/x", &["is not a directory"]),
         ("./", &["is a directory"]),
         (
             "eql-bentsen",
-            &[
-                "no ready plan `eql-bentsen`",
-                "did you mean `eql-bentson`?",
-                "eql-latency",
-            ],
+            &["no ready plan `eql-bentsen`", "did you mean `eql-bentson`?", "eql-latency"],
         ),
         ("modems", &["the file is written `modems.toml`"]),
         ("lines", &["the file is written `./lines`"]),
@@ -251,10 +206,7 @@ fn a_file_or_name_that_does_not_exist_is_told_with_the_nearest() {
     for (plan, parts) in cases {
         for reader in READERS {
             let ran = trunkline(&folder, &words(reader, &[plan, "-q"]));
-            assert!(
-                ran.code == Some(2) && ran.stdout.is_empty(),
-                "{plan}: {ran}"
-            );
+            assert!(ran.code == Some(2) && ran.stdout.is_empty(), "{plan}: {ran}");
             assert!(ran.stderr.starts_with("error: "), "{plan}: {ran}");
             for part in *parts {
                 assert!(ran.stderr.contains(part), "{plan}: no `{part}`: {ran}");
@@ -262,10 +214,7 @@ fn a_file_or_name_that_does_not_exist_is_told_with_the_nearest() {
         }
     }
     let ran = trunkline(&folder, &["lab", "show", "eql-heley"]);
-    assert!(
-        ran.code == Some(2) && ran.stderr.contains("`eql-healey`"),
-        "{ran}"
-    );
+    assert!(ran.code == Some(2) && ran.stderr.contains("`eql-healey`"), "{ran}");
 }
 
 #[test]
@@ -274,11 +223,7 @@ fn what_is_set_wrongly_is_told_at_the_set() {
     let cases: &[(&str, i32, &str)] = &[
         ("bond.eql0.mod=eql", 3, "did you mean `mode`?"),
         ("nothing=1", 3, "--set:1:1: unknown key `nothing`"),
-        (
-            "link.modem9.rate=1kbit",
-            3,
-            "there is no `modem9` in `link`",
-        ),
+        ("link.modem9.rate=1kbit", 3, "there is no `modem9` in `link`"),
         ("link.modem0.rate=9600", 3, "--set:1:18: `rate` has no unit"),
         ("link.modem0.rate=0kbit", 3, "`rate` is zero"),
         ("bond.eql0.mode=802.3ad", 3, "is not in this version"),
@@ -292,23 +237,10 @@ fn what_is_set_wrongly_is_told_at_the_set() {
             assert!(ran.stderr.contains(message), "{set}: {ran}");
         }
     }
-    let faster = [
-        "lab",
-        "run",
-        "eql-two-modems",
-        "--json",
-        "--set",
-        "link.modem1.rate=28.8kbit",
-    ];
-    assert_eq!(
-        json(&trunkline(&folder, &faster))["links"][1]["rate"],
-        28_800.0
-    );
+    let faster = ["lab", "run", "eql-two-modems", "--json", "--set", "link.modem1.rate=28.8kbit"];
+    assert_eq!(json(&trunkline(&folder, &faster))["links"][1]["rate"], 28_800.0);
     let same = trunkline(&folder, &["lab", "run", "eql-healey", "--runs", "3"]);
-    assert!(
-        same.code == Some(3) && same.stderr.contains("every run would be the same"),
-        "{same}"
-    );
+    assert!(same.code == Some(3) && same.stderr.contains("every run would be the same"), "{same}");
 }
 
 #[test]
@@ -317,20 +249,11 @@ fn expectations_decide_between_exit_codes_0_and_1() {
     write(&folder, "good.toml", GOOD);
     let ran = trunkline(&folder, &["lab", "run", "good.toml"]);
     assert!(ran.code == Some(0) && ran.stderr.is_empty(), "{ran}");
-    assert!(
-        ran.stdout.ends_with("1 expectation: 1 met, 0 failed\n"),
-        "{ran}"
-    );
+    assert!(ran.stdout.ends_with("1 expectation: 1 met, 0 failed\n"), "{ran}");
     write(&folder, "bad.toml", changed("[0.7, 1.3]", "[5.0, 6.0]"));
     let ran = trunkline(&folder, &["lab", "run", "bad.toml"]);
-    assert!(
-        ran.code == Some(1) && ran.stdout.contains("FAILED"),
-        "{ran}"
-    );
-    assert!(
-        ran.stdout.ends_with("1 expectation: 0 met, 1 failed\n"),
-        "{ran}"
-    );
+    assert!(ran.code == Some(1) && ran.stdout.contains("FAILED"), "{ran}");
+    assert!(ran.stdout.ends_with("1 expectation: 0 met, 1 failed\n"), "{ran}");
     let ran = trunkline(&folder, &["lab", "run", "bad.toml", "--json"]);
     assert_eq!(ran.code, Some(1));
     assert_eq!(json(&ran)["expectations"][0]["verdict"], "failed");
@@ -360,10 +283,7 @@ fn is_kind(value: &Value, kind: &str) -> bool {
 
 fn expect_types(document: &Value, types: &[(&str, &str)]) {
     for (key, kind) in types {
-        assert!(
-            has_type(document, key, kind),
-            "{key} is no {kind}: {document}"
-        );
+        assert!(has_type(document, key, kind), "{key} is no {kind}: {document}");
     }
 }
 
@@ -408,11 +328,7 @@ fn a_result_document_has_the_keys_of_its_schema_and_null_for_what_is_not() {
             ],
         );
     }
-    for parameter in document["parameters"]
-        .as_object()
-        .expect("parameters")
-        .values()
-    {
+    for parameter in document["parameters"].as_object().expect("parameters").values() {
         assert!(parameter["value"].is_number() || parameter["value"].is_string());
         expect_types(parameter, &[("unit", "string?"), ("origin", "string")]);
     }
@@ -423,13 +339,7 @@ fn a_result_document_has_the_keys_of_its_schema_and_null_for_what_is_not() {
 #[test]
 fn a_transfer_that_does_not_end_is_null_and_fails_its_expectation() {
     let folder = folder("sessions-unfinished");
-    let set = [
-        "--set",
-        "lab.duration=6s",
-        "--set",
-        "lab.warmup=0s",
-        "--json",
-    ];
+    let set = ["--set", "lab.duration=6s", "--set", "lab.warmup=0s", "--json"];
     let ran = trunkline(&folder, &words(&["lab", "run", "eql-two-modems"], &set));
     assert_eq!(ran.code, Some(1), "{ran}");
     let document = json(&ran);
@@ -441,10 +351,7 @@ fn a_transfer_that_does_not_end_is_null_and_fails_its_expectation() {
 fn check_prints_ok_or_a_document_that_says_so() {
     let folder = folder("sessions-check");
     let ran = trunkline(&folder, &["check", "eql-healey"]);
-    assert_eq!(
-        (ran.code, ran.stdout.as_str()),
-        (Some(0), "eql-healey: ok\n")
-    );
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "eql-healey: ok\n"));
     let ran = trunkline(&folder, &["check", "eql-healey", "--json"]);
     let document = json(&ran);
     assert_eq!(ran.code, Some(0));
@@ -465,12 +372,7 @@ fn every_ready_plan_is_listed_and_what_show_prints_is_valid() {
     for plan in plans {
         assert!(plan["published"].is_boolean() && plan["about"].is_string());
         let name = plan["name"].as_str().expect("a name");
-        assert!(
-            table
-                .lines()
-                .any(|line| line.trim_start().starts_with(name)),
-            "{table}"
-        );
+        assert!(table.lines().any(|line| line.trim_start().starts_with(name)), "{table}");
         let shown = trunkline(&folder, &["lab", "show", name]);
         assert_eq!(shown.code, Some(0));
         let as_document = json(&trunkline(&folder, &["lab", "show", name, "--json"]));
@@ -485,26 +387,17 @@ fn every_ready_plan_is_listed_and_what_show_prints_is_valid() {
 #[test]
 fn verify_sums_up_the_plans_it_is_given() {
     let folder = folder("sessions-verify");
-    let ran = trunkline(
-        &folder,
-        &["lab", "verify", "eql-healey", "eql-latency", "--json"],
-    );
+    let ran = trunkline(&folder, &["lab", "verify", "eql-healey", "eql-latency", "--json"]);
     let document = json(&ran);
     assert_eq!(ran.code, Some(0), "{ran}");
     assert_eq!(document["schema"], "trunkline.verify/1");
     let plans = document["plans"].as_array().expect("plans");
     let names: Vec<&Value> = plans.iter().map(|p| &p["plan"]).collect();
     assert_eq!(names, ["eql-healey", "eql-latency"]);
-    let sum: u64 = plans
-        .iter()
-        .filter_map(|p| p["summary"]["figures"].as_u64())
-        .sum();
+    let sum: u64 = plans.iter().filter_map(|p| p["summary"]["figures"].as_u64()).sum();
     assert_eq!(document["summary"]["figures"], sum);
     let ran = trunkline(&folder, &["lab", "verify", "eql-heley"]);
-    assert!(
-        ran.code == Some(2) && ran.stderr.contains("eql-healey"),
-        "{ran}"
-    );
+    assert!(ran.code == Some(2) && ran.stderr.contains("eql-healey"), "{ran}");
 }
 
 #[test]
@@ -513,16 +406,10 @@ fn a_swarm_tells_how_many_plans_ran() {
     let args = ["lab", "swarm", "--runs", "3", "--seed", "11"];
     let ran = trunkline(&folder, &args);
     assert!(ran.code == Some(0), "{ran}");
-    assert!(
-        ran.stdout.starts_with("3 random plans from seed 11: "),
-        "{ran}"
-    );
+    assert!(ran.stdout.starts_with("3 random plans from seed 11: "), "{ran}");
     let document = json(&trunkline(&folder, &words(&args, &["--json"])));
     assert_eq!(document["schema"], "trunkline.swarm/1");
-    assert_eq!(
-        (&document["seed"], &document["runs"]),
-        (&11.into(), &3.into())
-    );
+    assert_eq!((&document["seed"], &document["runs"]), (&11.into(), &3.into()));
     assert_eq!(document["failures"], Value::Array(vec![]));
 }
 
@@ -539,20 +426,11 @@ fn colour_is_only_for_terminals_or_those_who_ask() {
     assert!(!has_colour(&trunkline(&folder, &run).stdout));
     assert!(!has_colour(&trunkline(&folder, &check).stderr));
     let always = ["--color", "always"];
-    assert!(has_colour(
-        &trunkline(&folder, &words(&run, &always)).stdout
-    ));
-    assert!(has_colour(
-        &trunkline(&folder, &words(&check, &always)).stderr
-    ));
+    assert!(has_colour(&trunkline(&folder, &words(&run, &always)).stdout));
+    assert!(has_colour(&trunkline(&folder, &words(&check, &always)).stderr));
     let never = ["--color=never"];
-    assert!(!has_colour(
-        &trunkline(&folder, &words(&run, &never)).stdout
-    ));
-    assert_eq!(
-        trunkline(&folder, &["lab", "list", "--color", "red"]).code,
-        Some(2)
-    );
+    assert!(!has_colour(&trunkline(&folder, &words(&run, &never)).stdout));
+    assert_eq!(trunkline(&folder, &["lab", "list", "--color", "red"]).code, Some(2));
 }
 
 /// Runs the program under `script`, which gives it a terminal; none where there is no `script`.
@@ -585,10 +463,7 @@ fn quiet_leaves_errors_and_data_and_drops_the_rest() {
     let folder = folder("sessions-quiet");
     write(&folder, "bad.toml", changed("weight  = ", "wieght  = "));
     let ran = trunkline(&folder, &["check", "bad.toml", "-q"]);
-    assert!(
-        ran.code == Some(3) && ran.stderr.contains("unknown key `wieght`"),
-        "{ran}"
-    );
+    assert!(ran.code == Some(3) && ran.stderr.contains("unknown key `wieght`"), "{ran}");
     assert!(!ran.stderr.contains("1 error"), "{ran}");
     let loud = trunkline(&folder, &["lab", "run", "eql-healey"]);
     let quiet = trunkline(&folder, &["-q", "lab", "run", "eql-healey"]);
@@ -598,11 +473,7 @@ fn quiet_leaves_errors_and_data_and_drops_the_rest() {
 
 #[test]
 fn a_reader_that_goes_away_is_no_error() {
-    for args in [
-        &["lab", "run", "eql-latency"][..],
-        &["lab", "list"],
-        &["--help"],
-    ] {
+    for args in [&["lab", "run", "eql-latency"][..], &["lab", "list"], &["--help"]] {
         let mut child = Command::new(env!("CARGO_BIN_EXE_trunkline"))
             .args(args)
             .stdout(Stdio::piped())
@@ -612,28 +483,20 @@ fn a_reader_that_goes_away_is_no_error() {
         let mut line = String::new();
         let stdout = child.stdout.take().expect("a pipe");
         if args.len() > 1 {
-            BufReader::with_capacity(16, stdout)
-                .read_line(&mut line)
-                .expect("a line");
+            BufReader::with_capacity(16, stdout).read_line(&mut line).expect("a line");
         } else {
             drop(stdout);
         }
         let output = child.wait_with_output().expect("it ends");
         let stderr = String::from_utf8_lossy(&output.stderr);
-        assert!(
-            output.status.code() == Some(0) && stderr.is_empty(),
-            "{args:?}: {stderr}"
-        );
+        assert!(output.status.code() == Some(0) && stderr.is_empty(), "{args:?}: {stderr}");
     }
 }
 
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_is_told() {
-    let full = std::fs::OpenOptions::new()
-        .write(true)
-        .open("/dev/full")
-        .expect("Linux has it");
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("Linux has it");
     let output = Command::new(env!("CARGO_BIN_EXE_trunkline"))
         .args(["lab", "list"])
         .stdout(full)
@@ -655,7 +518,7 @@ fn block_types(capture: &[u8]) -> Vec<u32> {
     let mut at = 0;
     while at < capture.len() {
         let len = word(capture, at + 4) as usize;
-        assert!(len >= 12 && len % 4 == 0, "block of {len} bytes at {at}");
+        assert!(len >= 12 && len.is_multiple_of(4), "block of {len} bytes at {at}");
         assert_eq!(word(capture, at + len - 4) as usize, len);
         types.push(word(capture, at));
         at += len;
@@ -666,25 +529,12 @@ fn block_types(capture: &[u8]) -> Vec<u32> {
 #[test]
 fn captures_and_results_are_written_where_they_are_wanted() {
     let folder = folder("sessions-files");
-    let args = [
-        "lab",
-        "run",
-        "eql-two-modems",
-        "--json",
-        "--pcap",
-        "deep/caps",
-        "-o",
-        "out",
-    ];
+    let args = ["lab", "run", "eql-two-modems", "--json", "--pcap", "deep/caps", "-o", "out"];
     let ran = trunkline(&folder, &args);
     assert!(ran.code == Some(0), "{ran}");
     let capture = std::fs::read(folder.join("deep/caps/eql-two-modems.pcapng")).expect("a capture");
     let types = block_types(&capture);
-    assert_eq!(
-        types[..5],
-        [0x0a0d_0d0a, 1, 1, 1, 1],
-        "a header, two ways of two links"
-    );
+    assert_eq!(types[..5], [0x0a0d_0d0a, 1, 1, 1, 1], "a header, two ways of two links");
     assert!(types.len() > 500 && types[5..].iter().all(|t| *t == 6));
     assert_eq!(word(&capture, 8), 0x1a2b_3c4d, "the byte-order magic");
     let written = std::fs::read_to_string(folder.join("out/result.json")).expect("result.json");
@@ -693,14 +543,8 @@ fn captures_and_results_are_written_where_they_are_wanted() {
     let csv = std::fs::read_to_string(folder.join("out/flows.csv")).expect("flows.csv");
     let mut lines = csv.lines();
     assert_eq!(lines.next(), Some("run,flow,metric,value"));
-    assert!(
-        lines.clone().all(|line| line.split(',').count() == 4),
-        "{csv}"
-    );
-    assert!(
-        lines.any(|line| line.contains(",ftp,bytes,262144")),
-        "{csv}"
-    );
+    assert!(lines.clone().all(|line| line.split(',').count() == 4), "{csv}");
+    assert!(lines.any(|line| line.contains(",ftp,bytes,262144")), "{csv}");
 }
 
 #[test]
@@ -727,31 +571,18 @@ fn the_help_names_what_exists_and_nothing_else() {
             .collect()
     };
     assert_eq!(commands(&["--help"]), ["lab", "check"]);
-    assert_eq!(
-        commands(&["lab", "--help"]),
-        ["list", "show", "run", "verify", "swarm"]
-    );
-    for later in [
-        "up", "down", "reload", "sweep", "rehearse", "compare", "top", "doctor", "schema",
-    ] {
+    assert_eq!(commands(&["lab", "--help"]), ["list", "show", "run", "verify", "swarm"]);
+    for later in ["up", "down", "reload", "sweep", "rehearse", "compare", "top", "doctor", "schema"]
+    {
         let ran = trunkline(&folder, &[later]);
-        assert!(
-            ran.code == Some(2) && ran.stderr.contains("unrecognized subcommand"),
-            "{ran}"
-        );
+        assert!(ran.code == Some(2) && ran.stderr.contains("unrecognized subcommand"), "{ran}");
     }
     for option in ["--toggle", "--report"] {
         let ran = trunkline(&folder, &["lab", "run", "eql-healey", option, "x"]);
-        assert!(
-            ran.code == Some(2) && ran.stderr.contains("unexpected argument"),
-            "{ran}"
-        );
+        assert!(ran.code == Some(2) && ran.stderr.contains("unexpected argument"), "{ran}");
     }
     let ran = trunkline(&folder, &["--version"]);
-    assert_eq!(
-        ran.stdout,
-        concat!("trunkline ", env!("CARGO_PKG_VERSION"), "\n")
-    );
+    assert_eq!(ran.stdout, concat!("trunkline ", env!("CARGO_PKG_VERSION"), "\n"));
 }
 
 #[test]
@@ -768,10 +599,7 @@ fn numbers_out_of_range_are_usage_errors() {
     ];
     for args in cases {
         let ran = trunkline(&folder, args);
-        assert!(
-            ran.code == Some(2) && ran.stdout.is_empty(),
-            "{args:?}: {ran}"
-        );
+        assert!(ran.code == Some(2) && ran.stdout.is_empty(), "{args:?}: {ran}");
         assert!(!ran.stderr.is_empty(), "{args:?}");
     }
 }

@@ -56,11 +56,7 @@ impl Deadlines {
     fn push(&mut self, source: u32, at: Instant) {
         self.queued[source as usize] = at;
         self.sequence += 1;
-        self.heap.push(Entry {
-            at,
-            sequence: self.sequence,
-            source,
-        });
+        self.heap.push(Entry { at, sequence: self.sequence, source });
     }
 
     /// The earliest deadline of all.
@@ -116,10 +112,7 @@ mod tests {
         deadlines.set(0, at(30));
         assert_eq!(deadlines.earliest(), at(20));
         deadlines.set(0, at(5));
-        assert_eq!(
-            deadlines.pop(Instant::FAR_FUTURE),
-            Some((Instant::from_nanos(5), 0))
-        );
+        assert_eq!(deadlines.pop(Instant::FAR_FUTURE), Some((Instant::from_nanos(5), 0)));
         deadlines.set(1, None);
         assert_eq!(deadlines.earliest(), None);
     }

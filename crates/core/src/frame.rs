@@ -118,11 +118,7 @@ impl Frames {
     pub fn bytes(&self, frame: Frame) -> &[u8] {
         let slot = self.slot(frame);
         let held = slot.held as usize;
-        if held <= INLINE_BYTES {
-            &slot.inline[..held]
-        } else {
-            &slot.buffer
-        }
+        if held <= INLINE_BYTES { &slot.inline[..held] } else { &slot.buffer }
     }
 
     /// The bytes that are in memory, to change in place.
@@ -130,11 +126,7 @@ impl Frames {
         let slot = &mut self.slots[frame.0 as usize];
         assert!(slot.live, "a frame was used after it was given back");
         let held = slot.held as usize;
-        if held <= INLINE_BYTES {
-            &mut slot.inline[..held]
-        } else {
-            &mut slot.buffer
-        }
+        if held <= INLINE_BYTES { &mut slot.inline[..held] } else { &mut slot.buffer }
     }
 
     /// Trailing zero bytes that are not in memory.
@@ -167,10 +159,7 @@ impl Frames {
 
     /// A name for the frame that outlives it.
     pub fn ticket(&self, frame: Frame) -> Ticket {
-        Ticket {
-            frame,
-            serial: self.slot(frame).serial,
-        }
+        Ticket { frame, serial: self.slot(frame).serial }
     }
 
     /// Whether the frame still waits in a queue of this machine: not if it has left or is gone.

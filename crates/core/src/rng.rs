@@ -20,11 +20,7 @@ impl Rng {
     }
 
     fn with_stream(seed: u64, stream: u64) -> Self {
-        Rng {
-            seed,
-            stream,
-            inner: Pcg32::new(seed ^ stream.rotate_left(32), stream),
-        }
+        Rng { seed, stream, inner: Pcg32::new(seed ^ stream.rotate_left(32), stream) }
     }
 
     /// The stream named `label` below this one. It depends on the seed and the labels on the way,
@@ -88,9 +84,7 @@ mod tests {
     #[test]
     fn chance_is_near_its_ratio() {
         let mut rng = Rng::new(3);
-        let hits = (0..100_000)
-            .filter(|_| rng.chance(Ratio::from_ppb(10_000_000)))
-            .count();
+        let hits = (0..100_000).filter(|_| rng.chance(Ratio::from_ppb(10_000_000))).count();
         assert!((850..1150).contains(&hits), "{hits}");
         assert!(!rng.chance(Ratio::ZERO) && rng.chance(Ratio::ONE));
     }

@@ -81,9 +81,8 @@ impl RateClock {
     /// The time the next `bits` take.
     pub fn advance(&mut self, bits: u64) -> Duration {
         let rate = self.rate.0;
-        if let Some(scaled) = bits
-            .checked_mul(1_000_000_000)
-            .and_then(|n| n.checked_add(self.remainder))
+        if let Some(scaled) =
+            bits.checked_mul(1_000_000_000).and_then(|n| n.checked_add(self.remainder))
         {
             self.remainder = scaled % rate;
             return Duration::from_nanos(scaled / rate);
@@ -96,21 +95,13 @@ impl RateClock {
 
 impl fmt::Display for BitRate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (scale, suffix) in [
-            (1_000_000_000, "gbit"),
-            (1_000_000, "mbit"),
-            (1_000, "kbit"),
-        ] {
+        for (scale, suffix) in [(1_000_000_000, "gbit"), (1_000_000, "mbit"), (1_000, "kbit")] {
             if self.0 >= scale {
                 let whole = self.0 / scale;
                 let thousandths = self.0 % scale * 1000 / scale;
                 return match thousandths {
                     0 => write!(f, "{whole}{suffix}"),
-                    t => write!(
-                        f,
-                        "{whole}.{}{suffix}",
-                        format!("{t:03}").trim_end_matches('0')
-                    ),
+                    t => write!(f, "{whole}.{}{suffix}", format!("{t:03}").trim_end_matches('0')),
                 };
             }
         }

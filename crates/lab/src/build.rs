@@ -23,24 +23,19 @@ pub(crate) const FIRST_PORT: u16 = 5001;
 const INGRESS: Limit = Limit::Packets(4);
 
 /// The world of a plan; all its randomness comes from `seed`.
-pub(crate) fn world(plan: &Plan, seed: u64) -> World {
+pub fn world(plan: &Plan, seed: u64) -> World {
     let rng = Rng::new(seed);
     let mut cx = Context::new();
-    let names: Vec<&str> = plan
-        .bonds
-        .iter()
-        .flat_map(|b| b.ends.iter().map(String::as_str))
-        .collect();
+    let names: Vec<&str> =
+        plan.bonds.iter().flat_map(|b| b.ends.iter().map(String::as_str)).collect();
     let mut unique: Vec<&str> = Vec::new();
     for name in names {
         if !unique.contains(&name) {
             unique.push(name);
         }
     }
-    let mut hosts: Vec<Host> = unique
-        .iter()
-        .map(|name| Host::new(rng.fork("host").fork(name)))
-        .collect();
+    let mut hosts: Vec<Host> =
+        unique.iter().map(|name| Host::new(rng.fork("host").fork(name))).collect();
     let host_of = |name: &str| unique.iter().position(|known| *known == name).unwrap_or(0);
     let mut links: Vec<Option<Link>> = plan.links.iter().map(|_| None).collect();
     for (index, bond) in plan.bonds.iter().enumerate() {
@@ -50,13 +45,7 @@ pub(crate) fn world(plan: &Plan, seed: u64) -> World {
             let lanes = [0, 1].map(|lane| {
                 let config = member_config(plan, bond, member, lane);
                 let channel = channel(plan, member, lane, &rng);
-                Lane::new(
-                    channel,
-                    ends[lane],
-                    ends[1 - lane],
-                    interfaces[lane],
-                    config,
-                )
+                Lane::new(channel, ends[lane], ends[1 - lane], interfaces[lane], config)
             });
             for lane in &lanes {
                 hosts[lane.from].with_bond(Instant::ZERO, &mut cx, lane.interface, |bond, cx| {
@@ -64,25 +53,12 @@ pub(crate) fn world(plan: &Plan, seed: u64) -> World {
                     let _refused = bond.enslave(Instant::ZERO, cx, lane.member);
                 });
             }
-            let chip = plan
-                .lab
-                .chips
-                .iter()
-                .position(|chip| chip.links.contains(&member));
-            links[member] = Some(Link {
-                lanes,
-                chip,
-                up: true,
-            });
+            let chip = plan.lab.chips.iter().position(|chip| chip.links.contains(&member));
+            links[member] = Some(Link { lanes, chip, up: true });
         }
     }
     let links = links.into_iter().flatten().collect();
-    let chips = plan
-        .lab
-        .chips
-        .iter()
-        .map(|chip| Chip::new(chip.rate))
-        .collect();
+    let chips = plan.lab.chips.iter().map(|chip| Chip::new(chip.rate)).collect();
     let mut world = World::new(hosts, links, chips, cx);
     world.faults = plan.lab.faults.iter().map(fault).collect();
     for (index, flow) in plan.lab.flows.iter().enumerate() {
@@ -94,11 +70,7 @@ pub(crate) fn world(plan: &Plan, seed: u64) -> World {
 
 fn fault(fault: &model::Fault) -> Fault {
     let down_at = Instant::ZERO + fault.down_at;
-    Fault {
-        link: fault.link,
-        down_at,
-        up_at: fault.up_after.map(|after| down_at + after),
-    }
+    Fault { link: fault.link, down_at, up_at: fault.up_after.map(|after| down_at + after) }
 }
 
 /// The address of a bond's end: the plan's first IPv4 address, or one of our own choosing.
@@ -112,9 +84,7 @@ fn address(plan: &Plan, bond: usize, end: usize) -> Ipv4Addr {
     });
     // An end of several bonds has one address in the plan: it can be that of its first bond only.
     let first = plan.bonds.iter().position(|b| b.ends.contains(name)) == Some(bond);
-    given
-        .filter(|_| first)
-        .unwrap_or(Ipv4Addr::new(10, 0, bond as u8, 1 + end as u8))
+    given.filter(|_| first).unwrap_or(Ipv4Addr::new(10, 0, bond as u8, 1 + end as u8))
 }
 
 fn attach(plan: &Plan, index: usize, ends: &[usize; 2], hosts: &mut [Host]) -> [InterfaceId; 2] {
@@ -135,11 +105,7 @@ fn attach(plan: &Plan, index: usize, ends: &[usize; 2], hosts: &mut [Host]) -> [
 
 /// Bits per second of one of a link's directions: lane 0 runs up.
 fn rate(link: &model::Link, lane: usize) -> trunkline_core::units::BitRate {
-    if lane == 0 {
-        link.rate.up
-    } else {
-        link.rate.down
-    }
+    if lane == 0 { link.rate.up } else { link.rate.down }
 }
 
 fn member_config(plan: &Plan, bond: &model::Bond, member: usize, lane: usize) -> MemberConfig {
@@ -157,25 +123,13 @@ fn member_config(plan: &Plan, bond: &model::Bond, member: usize, lane: usize) ->
 
 fn channel(plan: &Plan, member: usize, lane: usize, rng: &Rng) -> Channel {
     let link = &plan.links[member];
-    let on_chip = plan
-        .lab
-        .chips
-        .iter()
-        .any(|chip| chip.links.contains(&member));
+    let on_chip = plan.lab.chips.iter().any(|chip| chip.links.contains(&member));
     let config = ChannelConfig {
         link: LinkId(member as u16),
-        direction: if lane == 0 {
-            Direction::Up
-        } else {
-            Direction::Down
-        },
+        direction: if lane == 0 { Direction::Up } else { Direction::Down },
         rate: rate(link, lane),
         framing: link.framing,
-        clocking: if on_chip {
-            Clocking::Chip
-        } else {
-            Clocking::Own
-        },
+        clocking: if on_chip { Clocking::Chip } else { Clocking::Own },
         wire: WireConfig {
             delay: link.lab.delay,
             jitter: link.lab.jitter,
@@ -187,10 +141,7 @@ fn channel(plan: &Plan, member: usize, lane: usize, rng: &Rng) -> Channel {
         },
         queue: None,
     };
-    Channel::new(
-        config,
-        rng.fork("link").fork(&link.name).fork(["up", "down"][lane]),
-    )
+    Channel::new(config, rng.fork("link").fork(&link.name).fork(["up", "down"][lane]))
 }
 
 fn add_flow(world: &mut World, plan: &Plan, index: usize, flow: &model::Flow, hosts: [usize; 2]) {

@@ -16,13 +16,7 @@ pub(crate) fn pcapng(plan: &Plan, records: &[Record]) -> Vec<u8> {
         }
     }
     for record in records {
-        if let Event::Frame {
-            link: LinkId(link),
-            direction,
-            bytes,
-            len,
-        } = &record.event
-        {
+        if let Event::Frame { link: LinkId(link), direction, bytes, len } = &record.event {
             let interface = 2 * u32::from(*link) + u32::from(*direction == Direction::Down);
             pcapng::enhanced_packet(&mut out, interface, record.at, bytes, *len);
         }
@@ -40,12 +34,6 @@ pub(crate) fn file_name(plan: &str, label: &str, run: u64, runs: u32) -> String 
         name = format!("{name}-run{run}");
     }
     name.chars()
-        .map(|c| {
-            if c.is_ascii_alphanumeric() || c == '.' || c == '-' {
-                c
-            } else {
-                '-'
-            }
-        })
+        .map(|c| if c.is_ascii_alphanumeric() || c == '.' || c == '-' { c } else { '-' })
         .collect()
 }

@@ -3,6 +3,7 @@
 
 use crate::build;
 use crate::capture;
+use crate::columns::{Columns, unit_scale};
 use crate::knee;
 use crate::metrics::{self, Measured};
 use crate::result::{
@@ -77,10 +78,7 @@ pub fn run(
     };
     let measurements: Vec<Measurement> =
         crate::pool(options.jobs).install(|| points.par_iter().map(one).collect());
-    let seed = options
-        .seed
-        .or(points.first().map(|p| p.plan.lab.seed))
-        .unwrap_or(0);
+    let seed = options.seed.or(points.first().map(|p| p.plan.lab.seed)).unwrap_or(0);
     let mut document = assemble(experiment, &points, &measurements)?;
     document.seed = seed;
     document.seal();
@@ -106,17 +104,9 @@ fn points(experiment: &Experiment) -> Result<Vec<Point>, Diagnostics> {
                 continue;
             }
             let label = [&values.label(), variant.unwrap_or_default()].map(str::to_owned);
-            let label = label
-                .into_iter()
-                .filter(|part| !part.is_empty())
-                .collect::<Vec<_>>()
-                .join(" ");
-            points.push(Point {
-                row,
-                variant: variant.map(str::to_owned),
-                label,
-                plan,
-            });
+            let label =
+                label.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ");
+            points.push(Point { row, variant: variant.map(str::to_owned), label, plan });
         }
     }
     Ok(points)
@@ -146,10 +136,7 @@ fn simulate(point: &Point, options: Options) -> Measurement {
         }
         all.push(metrics::measure(&point.plan, &world, ended));
     }
-    Measurement {
-        measured: medians(all),
-        captures,
-    }
+    Measurement { measured: medians(all), captures }
 }
 
 /// The median of every metric over several runs.
@@ -163,32 +150,15 @@ fn medians(mut all: Vec<Measured>) -> Measured {
     first.packet_hops = packet_hops;
     first.virtual_time = virtual_time;
     let names = |owners: &BTreeMap<String, metrics::Metrics>| -> Vec<(String, String)> {
-        owners
-            .iter()
-            .flat_map(|(o, m)| m.keys().map(move |k| (o.clone(), k.clone())))
-            .collect()
+        owners.iter().flat_map(|(o, m)| m.keys().map(move |k| (o.clone(), k.clone()))).collect()
     };
     for (flow, metric) in names(&first.flows) {
-        let values = all
-            .iter()
-            .map(|m| m.flows[&flow][&metric])
-            .collect::<Option<Vec<f64>>>();
-        first
-            .flows
-            .entry(flow)
-            .or_default()
-            .insert(metric, values.and_then(median));
+        let values = all.iter().map(|m| m.flows[&flow][&metric]).collect::<Option<Vec<f64>>>();
+        first.flows.entry(flow).or_default().insert(metric, values.and_then(median));
     }
     for (link, metric) in names(&first.links) {
-        let values = all
-            .iter()
-            .map(|m| m.links[&link][&metric])
-            .collect::<Option<Vec<f64>>>();
-        first
-            .links
-            .entry(link)
-            .or_default()
-            .insert(metric, values.and_then(median));
+        let values = all.iter().map(|m| m.links[&link][&metric]).collect::<Option<Vec<f64>>>();
+        first.links.entry(link).or_default().insert(metric, values.and_then(median));
     }
     first
 }
@@ -201,10 +171,8 @@ struct Measurements<'a> {
 
 impl Measurements<'_> {
     fn value(&self, row: usize, variant: Option<&str>, what: &str) -> Option<f64> {
-        let found = self
-            .points
-            .iter()
-            .position(|p| p.row == row && p.variant.as_deref() == variant)?;
+        let found =
+            self.points.iter().position(|p| p.row == row && p.variant.as_deref() == variant)?;
         self.measurements[found].measured.value(what)
     }
 }
@@ -214,10 +182,7 @@ fn assemble(
     points: &[Point],
     measurements: &[Measurement],
 ) -> Result<ResultDocument, Diagnostics> {
-    let all = Measurements {
-        points,
-        measurements,
-    };
+    let all = Measurements { points, measurements };
     let mut figures = Vec::new();
     let mut knees = knee::Knees::default();
     for row in 0..experiment.rows().len() {
@@ -232,9 +197,7 @@ fn assemble(
     let expectations = expectations(points, measurements);
     Ok(ResultDocument {
         schema: RESULT_SCHEMA,
-        plan: points
-            .first()
-            .map_or(String::new(), |p| p.plan.name.clone()),
+        plan: points.first().map_or(String::new(), |p| p.plan.name.clone()),
         seed: 0,
         digest: String::new(),
         version: env!("CARGO_PKG_VERSION"),
@@ -259,10 +222,7 @@ fn assemble(
 /// What the plan reproduces, in one line.
 fn source(experiment: &Experiment) -> Option<String> {
     let published = experiment.published()?;
-    let section = published
-        .section
-        .as_ref()
-        .map_or(String::new(), |s| format!(", section {s}"));
+    let section = published.section.as_ref().map_or(String::new(), |s| format!(", section {s}"));
     Some(format!("{}{section}", published.source))
 }
 
@@ -273,56 +233,26 @@ fn parameters(experiment: &Experiment) -> BTreeMap<String, Parameter> {
             plan::Scalar::Text(text) => Value::from(text.as_str()),
         };
         let origin = p.origin.clone();
-        (
-            p.name.clone(),
-            Parameter {
-                value,
-                unit: p.unit.clone(),
-                origin,
-            },
-        )
+        (p.name.clone(), Parameter { value, unit: p.unit.clone(), origin })
     };
     experiment.parameters().iter().map(parameter).collect()
-}
-
-/// The measured columns of one figure in one row, in the figure's unit.
-pub(crate) struct Columns {
-    pub(crate) reproduced: Option<f64>,
-    pub(crate) trunkline: Option<f64>,
-    pub(crate) ceiling: Option<f64>,
 }
 
 fn columns(all: &Measurements<'_>, row: usize, spec: &plan::Figure) -> Columns {
     let scale = spec.scale * unit_scale(&spec.unit);
     let variant = spec.variant.as_deref();
-    let ceiling_variant = if spec.trunkline.is_some() {
-        Some(TRUNKLINE)
-    } else {
-        variant
-    };
+    let ceiling_variant = if spec.trunkline.is_some() { Some(TRUNKLINE) } else { variant };
     let value =
         |variant: Option<&str>, what: &str| all.value(row, variant, what).map(|v| v * scale);
     Columns {
         reproduced: value(variant, &spec.what),
-        trunkline: spec
-            .trunkline
-            .as_ref()
-            .and_then(|what| value(Some(TRUNKLINE), what)),
-        ceiling: spec
-            .ceiling
-            .as_ref()
-            .and_then(|what| value(ceiling_variant, what)),
+        trunkline: spec.trunkline.as_ref().and_then(|what| value(Some(TRUNKLINE), what)),
+        ceiling: spec.ceiling.as_ref().and_then(|what| value(ceiling_variant, what)),
     }
 }
 
-/// What a metric in SI units is multiplied with to be in the figure's unit.
-fn unit_scale(unit: &str) -> f64 {
-    match unit {
-        "line-bit/s" => 10.0 / 8.0,
-        "B/s" => 1.0 / 8.0,
-        _ => 1.0,
-    }
-}
+/// The note of a figure outside its band that has none of its own.
+const OUTSIDE: &str = "outside its band for no reason known; left as it is";
 
 fn figure(spec: &plan::Figure, columns: Columns) -> Figure {
     let mut figure = Figure {
@@ -339,19 +269,13 @@ fn figure(spec: &plan::Figure, columns: Columns) -> Figure {
     };
     let missing =
         figure.reproduced.is_none() || (spec.trunkline.is_some() && figure.trunkline.is_none());
-    let outside = figure
-        .error()
-        .zip(figure.within)
-        .is_some_and(|(error, band)| error.abs() > band);
+    let outside = figure.error().zip(figure.within).is_some_and(|(error, band)| error.abs() > band);
     if missing {
         figure.verdict = Verdict::Failed;
         figure.note = Some("the transfer did not finish within the plan's duration".into());
     } else if outside {
         figure.verdict = Verdict::Noted;
-        let error = 100.0 * figure.error().unwrap_or_default();
-        figure
-            .note
-            .get_or_insert_with(|| format!("residual {error:+.1} %: left as it is, not tuned"));
+        figure.note.get_or_insert_with(|| OUTSIDE.to_owned());
     }
     figure
 }
@@ -364,10 +288,7 @@ fn expectations(points: &[Point], measurements: &[Measurement]) -> Vec<Expectati
             let value = measurement.measured.value(&expect.what);
             let value = match over {
                 None => value,
-                Some(over) => value
-                    .zip(over)
-                    .filter(|(_, o)| *o != 0.0)
-                    .map(|(v, o)| v / o),
+                Some(over) => value.zip(over).filter(|(_, o)| *o != 0.0).map(|(v, o)| v / o),
             };
             let holds = value.is_some_and(|v| {
                 expect.min.is_none_or(|min| v >= min) && expect.max.is_none_or(|max| v <= max)
@@ -378,14 +299,7 @@ fn expectations(points: &[Point], measurements: &[Measurement]) -> Vec<Expectati
             };
             let verdict = if holds { Verdict::Ok } else { Verdict::Failed };
             let run = point.label.clone();
-            rows.push(Expectation {
-                run,
-                what,
-                value,
-                min: expect.min,
-                max: expect.max,
-                verdict,
-            });
+            rows.push(Expectation { run, what, value, min: expect.min, max: expect.max, verdict });
         }
     }
     rows

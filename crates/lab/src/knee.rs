@@ -1,6 +1,6 @@
 //! Knees: the smallest value of a row's variable whose double gains less than a stated share.
 
-use crate::experiment::Columns;
+use crate::columns::Columns;
 use crate::result::{Figure, Verdict};
 use trunkline_plan::{self as plan, Knee};
 
@@ -24,28 +24,20 @@ impl Knees {
     /// Adds one row's values to its curve.
     pub(crate) fn add(&mut self, spec: &plan::Figure, columns: &Columns) {
         let Some(knee) = &spec.knee else { return };
-        let index = self
-            .curves
-            .iter()
-            .position(|c| c.id == spec.id)
-            .unwrap_or_else(|| {
-                self.curves.push(Curve {
-                    id: spec.id.clone(),
-                    unit: spec.unit.clone(),
-                    knee: knee.clone(),
-                    both: spec.trunkline.is_some(),
-                    reproduced: Vec::new(),
-                    trunkline: Vec::new(),
-                });
-                self.curves.len() - 1
+        let index = self.curves.iter().position(|c| c.id == spec.id).unwrap_or_else(|| {
+            self.curves.push(Curve {
+                id: spec.id.clone(),
+                unit: spec.unit.clone(),
+                knee: knee.clone(),
+                both: spec.trunkline.is_some(),
+                reproduced: Vec::new(),
+                trunkline: Vec::new(),
             });
+            self.curves.len() - 1
+        });
         let curve = &mut self.curves[index];
-        curve
-            .reproduced
-            .extend(columns.reproduced.map(|y| (knee.at, y)));
-        curve
-            .trunkline
-            .extend(columns.trunkline.map(|y| (knee.at, y)));
+        curve.reproduced.extend(columns.reproduced.map(|y| (knee.at, y)));
+        curve.trunkline.extend(columns.trunkline.map(|y| (knee.at, y)));
     }
 
     /// The figures of all curves.
@@ -54,16 +46,11 @@ impl Knees {
             let gain = curve.knee.gain;
             Figure {
                 reproduced: knee(&curve.reproduced, gain),
-                trunkline: if curve.both {
-                    knee(&curve.trunkline, gain)
-                } else {
-                    None
-                },
+                trunkline: if curve.both { knee(&curve.trunkline, gain) } else { None },
                 note: Some(format!(
-                    "{}: the smallest {} whose double gains less than {:.0} %",
-                    curve.id,
+                    "the smallest {} whose double gains less than {:.0} %",
                     curve.knee.over,
-                    100.0 * gain
+                    100.0 * curve.knee.gain
                 )),
                 id: curve.id,
                 unit: curve.unit,

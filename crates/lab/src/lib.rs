@@ -4,16 +4,17 @@
 //! |---|---|
 //! | [`library`] | the plans that come with the program |
 //! | [`experiment`] | rows and variants of a plan, run over the cores and put together |
-//! | `build` | from a plan to a world |
-//! | `world` | the engine: hosts, links, chips and faults on one time line |
+//! | [`build`] | from a plan to a world |
+//! | [`world`] | the engine: hosts, links, chips and faults on one time line |
 //! | `apps` | what opens connections, writes, reads and asks |
 //! | `observe`, `metrics`, `knee` | what is measured and what it is worth |
 //! | [`result`] | documents, digests, sums |
 //! | [`swarm`] | random plans and faults, with invariants at every step |
 
 mod apps;
-mod build;
+pub mod build;
 mod capture;
+mod columns;
 pub mod experiment;
 mod knee;
 pub mod library;
@@ -25,8 +26,5 @@ pub mod world;
 
 /// Threads for `jobs` simulations at a time; 0 is one per core.
 fn pool(jobs: usize) -> rayon::ThreadPool {
-    rayon::ThreadPoolBuilder::new()
-        .num_threads(jobs)
-        .build()
-        .expect("threads can be started")
+    rayon::ThreadPoolBuilder::new().num_threads(jobs).build().expect("threads can be started")
 }

@@ -61,10 +61,8 @@ pub const READY: &[Ready] = &[
 ];
 
 /// Files that ready plans name as their data or include.
-const DATA: &[(&str, &str)] = &[(
-    "published/eql-bentson.toml",
-    include_str!("../../../published/eql-bentson.toml"),
-)];
+const DATA: &[(&str, &str)] =
+    &[("published/eql-bentson.toml", include_str!("../../../published/eql-bentson.toml"))];
 
 /// The ready plan of this name.
 pub fn find(name: &str) -> Option<&'static Ready> {
@@ -77,11 +75,7 @@ impl Ready {
     /// # Errors
     /// None for a plan that comes with the program: its tests see to that.
     pub fn document(&self) -> Result<Document, Diagnostics> {
-        let loader = |file: &str| {
-            data(file)
-                .map(str::to_owned)
-                .ok_or_else(|| NO_DATA.to_owned())
-        };
+        let loader = |file: &str| data(file).map(str::to_owned).ok_or_else(|| NO_DATA.to_owned());
         Document::parse(&format!("{}.toml", self.name), self.text, &loader)
     }
 }
@@ -91,7 +85,5 @@ const NO_DATA: &str = "no such file in the program";
 
 /// The text of a file that ready plans name.
 pub fn data(path: &str) -> Option<&'static str> {
-    DATA.iter()
-        .find(|(known, _)| *known == path)
-        .map(|(_, text)| *text)
+    DATA.iter().find(|(known, _)| *known == path).map(|(_, text)| *text)
 }

@@ -64,19 +64,9 @@ pub(crate) fn measure(plan: &Plan, world: &World, ended: Ended) -> Measured {
         flows.insert(flow.name.clone(), metrics);
     }
     let links = (0..plan.links.len())
-        .map(|index| {
-            (
-                plan.links[index].name.clone(),
-                link_metrics(plan, world, index, end),
-            )
-        })
+        .map(|index| (plan.links[index].name.clone(), link_metrics(plan, world, index, end)))
         .collect();
-    Measured {
-        flows,
-        links,
-        packet_hops: world.packet_hops,
-        virtual_time: end - Instant::ZERO,
-    }
+    Measured { flows, links, packet_hops: world.packet_hops, virtual_time: end - Instant::ZERO }
 }
 
 fn bulk_metrics(
@@ -105,20 +95,11 @@ fn bulk_metrics(
         ("bytes".into(), Some(record.received as f64)),
         ("complete".into(), Some(f64::from(u8::from(bulk.is_done())))),
         ("goodput".into(), goodput),
-        (
-            "put_rate".into(),
-            watch.map(|s| 8.0 * record.written as f64 / s),
-        ),
+        ("put_rate".into(), watch.map(|s| 8.0 * record.written as f64 / s)),
         ("seconds".into(), watch),
         ("ceiling".into(), ceiling),
-        (
-            "payload".into(),
-            sender.map(|c| f64::from(c.snapshot().mss)),
-        ),
-        (
-            "of_ceiling".into(),
-            goodput.zip(ceiling).map(|(g, c)| g / c),
-        ),
+        ("payload".into(), sender.map(|c| f64::from(c.snapshot().mss))),
+        ("of_ceiling".into(), goodput.zip(ceiling).map(|(g, c)| g / c)),
         ("overhead".into(), goodput.map(|g| 1.0 - g / raw)),
         ("retransmitted".into(), stats(|s| s.retransmissions)),
         ("timeouts".into(), stats(|s| s.timeouts)),
@@ -148,11 +129,7 @@ fn goodput(plan: &Plan, bulk: &bulk::Bulk, end: Instant, ended: Ended) -> Option
         return None;
     }
     let from = record.first_write_at?.max(Instant::ZERO + plan.lab.warmup);
-    let to = if bulk.is_finite() || ended == Ended::Complete {
-        record.last_byte_at?
-    } else {
-        end
-    };
+    let to = if bulk.is_finite() || ended == Ended::Complete { record.last_byte_at? } else { end };
     let bytes = record.received - record.received_in_warmup;
     let seconds = (to - from).as_secs_f64();
     (seconds > 0.0).then(|| 8.0 * bytes as f64 / seconds)
@@ -213,30 +190,16 @@ fn ping_metrics(ping: &ping::Ping) -> Metrics {
 }
 
 fn link_metrics(plan: &Plan, world: &World, index: usize, end: Instant) -> Metrics {
-    let bond = plan
-        .bonds
-        .iter()
-        .position(|b| b.members.contains(&index))
-        .unwrap_or(0);
+    let bond = plan.bonds.iter().position(|b| b.members.contains(&index)).unwrap_or(0);
     let first = plan.lab.flows.iter().find(|f| f.bond == bond);
     let lane = first.map_or(0, |f| f.direction.sender());
     let frames = |link: usize| world.links[link].lanes[lane].channel.stats().bytes as f64;
     let total: f64 = plan.bonds[bond].members.iter().map(|&m| frames(m)).sum();
-    let busy = world.links[index].lanes[lane]
-        .channel
-        .stats()
-        .busy
-        .as_secs_f64();
+    let busy = world.links[index].lanes[lane].channel.stats().busy.as_secs_f64();
     let seconds = end.as_secs_f64();
     Metrics::from([
-        (
-            "rate".into(),
-            Some(plan.links[index].rate.up.as_bps() as f64),
-        ),
+        ("rate".into(), Some(plan.links[index].rate.up.as_bps() as f64)),
         ("share".into(), (total > 0.0).then(|| frames(index) / total)),
-        (
-            "utilisation".into(),
-            (seconds > 0.0).then(|| busy / seconds),
-        ),
+        ("utilisation".into(), (seconds > 0.0).then(|| busy / seconds)),
     ])
 }

@@ -36,10 +36,7 @@ pub(crate) struct Observer {
 impl Observer {
     /// Watches packets sent to a port.
     pub(crate) fn watch(&mut self, port: u16) {
-        self.orders.push(Order {
-            port,
-            ..Order::default()
-        });
+        self.orders.push(Order { port, ..Order::default() });
     }
 
     /// The order seen of packets sent to a port.
@@ -66,10 +63,8 @@ impl Order {
         match self.newest {
             Some(newest) if (ident.wrapping_sub(newest) as i16) <= 0 => {
                 self.late += u64::from(ident != newest);
-                let later = self
-                    .recent
-                    .iter()
-                    .position(|seen| (seen.wrapping_sub(ident) as i16) > 0);
+                let later =
+                    self.recent.iter().position(|seen| (seen.wrapping_sub(ident) as i16) > 0);
                 let extent = later.map_or(0, |first| self.recent.len() - first);
                 self.extent_max = self.extent_max.max(extent as u64);
             }

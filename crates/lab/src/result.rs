@@ -202,15 +202,10 @@ impl ResultDocument {
         for flow in &self.flows {
             for (metric, value) in &flow.metrics {
                 let value = value.map_or(String::new(), |v| v.to_string());
-                csv += &format!("\"{}\",{},{metric},{value}\n", flow.run, flow.flow);
+                csv += &format!("{},{},{metric},{value}\n", quoted(&flow.run), quoted(&flow.flow));
             }
         }
         csv
-    }
-
-    /// Whether anything failed.
-    pub fn has_failed(&self) -> bool {
-        self.summary.failed > 0
     }
 }
 
@@ -220,21 +215,14 @@ impl VerifyDocument {
         let figures: Vec<Figure> = plans.iter().flat_map(|p| p.figures.clone()).collect();
         let expectations: Vec<Expectation> =
             plans.iter().flat_map(|p| p.expectations.clone()).collect();
-        VerifyDocument {
-            schema: VERIFY_SCHEMA,
-            summary: summarise(&figures, &expectations),
-            plans,
-        }
+        VerifyDocument { schema: VERIFY_SCHEMA, summary: summarise(&figures, &expectations), plans }
     }
 }
 
 /// The figures and expectations in one line.
 pub(crate) fn summarise(figures: &[Figure], expectations: &[Expectation]) -> Summary {
     let count = |verdict| figures.iter().filter(|f| f.verdict == verdict).count();
-    let unmet = expectations
-        .iter()
-        .filter(|e| e.verdict == Verdict::Failed)
-        .count();
+    let unmet = expectations.iter().filter(|e| e.verdict == Verdict::Failed).count();
     let errors = |held_out: bool| -> Vec<f64> {
         let chosen = figures.iter().filter(|f| !held_out || f.held_out);
         chosen.filter_map(|f| f.error().map(f64::abs)).collect()
@@ -248,6 +236,14 @@ pub(crate) fn summarise(figures: &[Figure], expectations: &[Expectation]) -> Sum
         worst_error: all.iter().copied().reduce(f64::max),
         median_error: median(all),
         median_error_held_out: median(errors(true)),
+    }
+}
+
+/// A text as a field of a CSV file, in quotes where it needs them (RFC 4180).
+fn quoted(text: &str) -> String {
+    match text.contains(['"', ',', '\n', '\r']) {
+        true => format!("\"{}\"", text.replace('"', "\"\"")),
+        false => text.to_owned(),
     }
 }
 

@@ -15,7 +15,6 @@ use trunkline_core::host::{Event, Host, InterfaceId};
 use trunkline_core::link::channel::{Channel, Started};
 use trunkline_core::link::chip::Chip;
 use trunkline_core::time::{Duration, Instant};
-use trunkline_plan::model::Plan;
 
 /// One of a link's two directions.
 pub(crate) struct Lane {
@@ -38,14 +37,7 @@ impl Lane {
         interface: InterfaceId,
         member: MemberConfig,
     ) -> Self {
-        Lane {
-            channel,
-            handed: VecDeque::new(),
-            from,
-            to,
-            interface,
-            member,
-        }
+        Lane { channel, handed: VecDeque::new(), from, to, interface, member }
     }
 }
 
@@ -126,11 +118,6 @@ impl Source {
 }
 
 impl World {
-    /// The world of a plan; all its randomness comes from `seed`.
-    pub fn from_plan(plan: &Plan, seed: u64) -> World {
-        crate::build::world(plan, seed)
-    }
-
     /// Frames that a transmitter has begun to serialise: the packet-hops of the run.
     pub fn packet_hops(&self) -> u64 {
         self.packet_hops
@@ -192,11 +179,7 @@ impl World {
             Source::Lane(link, lane) => self.lane_due(link, lane),
             Source::Chip(chip) => self.chip_due(chip),
             Source::App(app) => {
-                let mut call = Call {
-                    now: at,
-                    cx: &mut self.cx,
-                    hosts: &mut self.hosts,
-                };
+                let mut call = Call { now: at, cx: &mut self.cx, hosts: &mut self.hosts };
                 self.apps[app].handle_timeout(&mut call);
                 let hosts = self.apps[app].hosts();
                 self.arm(Source::App(app), self.apps[app].poll_timeout());
@@ -215,11 +198,7 @@ impl World {
 
     /// A lane's transmitter has finished, or its wire has something to deliver.
     fn lane_due(&mut self, link: usize, lane: usize) {
-        if self.links[link].lanes[lane]
-            .channel
-            .finishes()
-            .is_some_and(|at| at <= self.now)
-        {
+        if self.links[link].lanes[lane].channel.finishes().is_some_and(|at| at <= self.now) {
             self.finish(link, lane);
         }
         let to = self.links[link].lanes[lane].to;
@@ -241,9 +220,7 @@ impl World {
 
     /// A frame has left the transmitter: tell the sender, begin the next.
     fn finish(&mut self, link: usize, lane: usize) {
-        let bytes = self.links[link].lanes[lane]
-            .channel
-            .finish(self.now, &mut self.cx);
+        let bytes = self.links[link].lanes[lane].channel.finish(self.now, &mut self.cx);
         let from = self.links[link].lanes[lane].from;
         self.begin_next(link, lane);
         self.hosts[from].handle_transmitted(self.now, &mut self.cx, LinkId(link as u16), bytes);
@@ -257,9 +234,7 @@ impl World {
             return;
         };
         self.packet_hops += 1;
-        let started = this.lanes[lane]
-            .channel
-            .start(self.now, &mut self.cx, frame);
+        let started = this.lanes[lane].channel.start(self.now, &mut self.cx, frame);
         match (started, this.chip) {
             (Started::OnChip { bits, rate }, Some(chip)) => {
                 self.chips[chip].start(self.now, (2 * link + lane) as u16, bits, rate);
@@ -309,20 +284,14 @@ impl World {
         if self.burst.is_empty() {
             return false;
         }
-        self.links[link].lanes[lane]
-            .handed
-            .extend(self.burst.frames.drain(..));
+        self.links[link].lanes[lane].handed.extend(self.burst.frames.drain(..));
         self.begin_next(link, lane);
         true
     }
 
     fn dispatch(&mut self, host: usize, event: &Event) {
         for i in 0..self.apps.len() {
-            let mut call = Call {
-                now: self.now,
-                cx: &mut self.cx,
-                hosts: &mut self.hosts,
-            };
+            let mut call = Call { now: self.now, cx: &mut self.cx, hosts: &mut self.hosts };
             if self.apps[i].handle_event(&mut call, host, event) {
                 let next = self.apps[i].poll_timeout();
                 self.arm(Source::App(i), next);
@@ -369,12 +338,7 @@ impl World {
         self.tell(link, LinkChange::Up);
         let id = LinkId(link as u16);
         for lane in 0..2 {
-            let Lane {
-                from,
-                interface,
-                member,
-                ..
-            } = &self.links[link].lanes[lane];
+            let Lane { from, interface, member, .. } = &self.links[link].lanes[lane];
             let (from, member) = (*from, *member);
             self.hosts[from].with_bond(self.now, &mut self.cx, *interface, |bond, cx| {
                 if bond.member(id).is_none() {
@@ -410,9 +374,9 @@ impl World {
         let live = self.cx.frames.live();
         match live == on_links + in_hosts {
             true => Ok(()),
-            false => Err(format!(
-                "{live} frames live, {on_links} on links and {in_hosts} in hosts"
-            )),
+            false => {
+                Err(format!("{live} frames live, {on_links} on links and {in_hosts} in hosts"))
+            }
         }
     }
 

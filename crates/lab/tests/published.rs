@@ -6,19 +6,14 @@ use trunkline_lab::library;
 use trunkline_lab::result::{Figure, ResultDocument};
 
 fn run(name: &str, sets: &[(&str, &str)]) -> ResultDocument {
-    let mut document = library::find(name)
-        .expect("a ready plan")
-        .document()
-        .expect("a valid plan");
+    let mut document = library::find(name).expect("a ready plan").document().expect("a valid plan");
     for (key, value) in sets {
         document.set(key, value).expect("a key of the plan");
     }
     let errors = document.check();
     assert!(errors.is_empty(), "{errors}");
     let plan = document.experiment().expect("a valid experiment");
-    experiment::run(&plan, Options::default(), &|_| ())
-        .expect("a runnable plan")
-        .document
+    experiment::run(&plan, Options::default(), &|_| ()).expect("a runnable plan").document
 }
 
 fn bentson() -> &'static ResultDocument {
@@ -28,17 +23,11 @@ fn bentson() -> &'static ResultDocument {
 
 fn row(document: &ResultDocument, lines: u32, bps: u32, mtu: u32) -> &Figure {
     let id = format!("goodput lines={lines} bps={bps} mtu={mtu}");
-    document
-        .figures
-        .iter()
-        .find(|f| f.id == id)
-        .unwrap_or_else(|| panic!("no row {id}"))
+    document.figures.iter().find(|f| f.id == id).unwrap_or_else(|| panic!("no row {id}"))
 }
 
 fn reproduced(document: &ResultDocument, lines: u32, bps: u32, mtu: u32) -> f64 {
-    row(document, lines, bps, mtu)
-        .reproduced
-        .expect("the transfer finished")
+    row(document, lines, bps, mtu).reproduced.expect("the transfer finished")
 }
 
 fn measured(document: &ResultDocument) -> impl Iterator<Item = &Figure> {
@@ -48,12 +37,7 @@ fn measured(document: &ResultDocument) -> impl Iterator<Item = &Figure> {
 #[test]
 fn ben_1_the_ten_theory_times_are_cut_to_a_tenth() {
     let text = include_str!("../../../published/eql-theory.toml");
-    let value = |line: &str| {
-        line.split('=')
-            .nth(1)
-            .map(|v| v.trim().to_owned())
-            .expect("a value")
-    };
+    let value = |line: &str| line.split('=').nth(1).map(|v| v.trim().to_owned()).expect("a value");
     let rates: Vec<u64> = text
         .lines()
         .filter(|l| l.starts_with("bps"))
@@ -101,22 +85,11 @@ fn ben_4_the_chip_is_the_ceiling() {
     for (lines, mtu) in [(2, 400), (2, 600), (3, 400), (3, 600)] {
         let capped = reproduced(bentson(), lines, 115_200, mtu);
         let id = format!("goodput without the chip limit lines={lines} bps=115200 mtu={mtu}");
-        let free = bentson()
-            .figures
-            .iter()
-            .find(|f| f.id == id)
-            .and_then(|f| f.reproduced);
+        let free = bentson().figures.iter().find(|f| f.id == id).and_then(|f| f.reproduced);
         let free = free.expect("the row without the chip");
-        assert!(
-            free > capped,
-            "{lines} lines, MTU {mtu}: {free} without, {capped} with"
-        );
+        assert!(free > capped, "{lines} lines, MTU {mtu}: {free} without, {capped} with");
         if lines == 3 {
-            assert!(
-                free / capped >= 1.3,
-                "MTU {mtu}: a second chip would give {}",
-                free / capped
-            );
+            assert!(free / capped >= 1.3, "MTU {mtu}: a second chip would give {}", free / capped);
         }
     }
 }
@@ -139,14 +112,8 @@ fn ben_6_twin_lines_beat_one_of_48_kbit() {
 fn the_table_is_reproduced_within_its_medians() {
     assert_eq!(measured(bentson()).count(), 52);
     let summary = &bentson().summary;
-    assert!(
-        summary.median_error.expect("a median") <= 0.03,
-        "{summary:?}"
-    );
-    assert!(
-        summary.median_error_held_out.expect("a median") <= 0.04,
-        "{summary:?}"
-    );
+    assert!(summary.median_error.expect("a median") <= 0.03, "{summary:?}");
+    assert!(summary.median_error_held_out.expect("a median") <= 0.04, "{summary:?}");
     assert_eq!(summary.failed, 0);
 }
 
@@ -154,11 +121,7 @@ fn the_table_is_reproduced_within_its_medians() {
 fn our_own_settings_fill_the_lines_below_the_chip_limit() {
     for figure in measured(bentson()).filter(|f| !f.id.contains("bps=115200")) {
         let share = figure.trunkline.expect("finished") / figure.ceiling.expect("a ceiling");
-        assert!(
-            (0.97..=1.0).contains(&share),
-            "{}: {share:.3} of the ceiling",
-            figure.id
-        );
+        assert!((0.97..=1.0).contains(&share), "{}: {share:.3} of the ceiling", figure.id);
     }
 }
 
@@ -168,30 +131,16 @@ fn eql_7_the_deployed_rule_wastes_unequal_lines_and_ours_does_not() {
     assert_eq!(unequal.summary.failed, 0, "{:?}", unequal.expectations);
     let metric = |variant: &str, owner: &str, metric: &str| {
         let label = format!("fast=57.6kbit slow=14.4kbit line=async-8n1 {variant}");
-        let flow = unequal
-            .flows
-            .iter()
-            .find(|f| f.run == label && f.flow == owner)
-            .map(|f| &f.metrics);
-        let link = unequal
-            .links
-            .iter()
-            .find(|l| l.run == label && l.link == owner)
-            .map(|l| &l.metrics);
-        flow.or(link)
-            .and_then(|m| m[metric])
-            .unwrap_or_else(|| panic!("{label} {owner}.{metric}"))
+        let flow =
+            unequal.flows.iter().find(|f| f.run == label && f.flow == owner).map(|f| &f.metrics);
+        let link =
+            unequal.links.iter().find(|l| l.run == label && l.link == owner).map(|l| &l.metrics);
+        flow.or(link).and_then(|m| m[metric]).unwrap_or_else(|| panic!("{label} {owner}.{metric}"))
     };
     let told = metric("told", "ftp", "of_ceiling");
     assert!((0.45..=0.75).contains(&told), "told: {told}");
-    assert!(
-        metric("untold", "ftp", "of_ceiling") < told,
-        "worse when not told the speeds"
-    );
-    assert!(
-        metric("told", "slow", "share") > 0.25,
-        "the slow line gets too much"
-    );
+    assert!(metric("untold", "ftp", "of_ceiling") < told, "worse when not told the speeds");
+    assert!(metric("told", "slow", "share") > 0.25, "the slow line gets too much");
     let ours = metric("trunkline", "slow", "share");
     assert!((0.19..=0.21).contains(&ours), "earliest by rate: {ours}");
     assert!(metric("trunkline", "ftp", "of_ceiling") >= 0.98);
@@ -202,12 +151,7 @@ fn striping_helps_a_loaded_ping_and_no_idle_one() {
     let latency = run("eql-latency", &[("lab.rows.where", "{ mtu = [544] }")]);
     let value = |what: &str, lines: u32| {
         let id = format!("{what} lines={lines} mtu=544");
-        latency
-            .figures
-            .iter()
-            .find(|f| f.id == id)
-            .and_then(|f| f.reproduced)
-            .expect("a value")
+        latency.figures.iter().find(|f| f.id == id).and_then(|f| f.reproduced).expect("a value")
     };
     assert!((value("ping idle", 4) / value("ping idle", 1) - 1.0).abs() < 0.01);
     assert!(value("ping loaded", 4) < value("ping loaded", 1) / 2.0);

@@ -58,11 +58,7 @@ impl Diagnostics {
 
     /// `value` when nothing is wrong, the errors otherwise.
     pub(crate) fn or<T>(self, value: T) -> Result<T, Diagnostics> {
-        if self.is_empty() {
-            Ok(value)
-        } else {
-            Err(self)
-        }
+        if self.is_empty() { Ok(value) } else { Err(self) }
     }
 }
 
@@ -88,12 +84,7 @@ const LINE_WIDTH: usize = 100;
 
 impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Diagnostic {
-            source,
-            line,
-            column,
-            ..
-        } = self;
+        let Diagnostic { source, line, column, .. } = self;
         write!(f, "{}:{line}:{column}: {}", source.name, self.message)?;
         if let Some(context) = &self.context {
             write!(f, " ({context})")?;
@@ -104,11 +95,7 @@ impl fmt::Display for Diagnostic {
             .chars()
             .map(|c| if c.is_control() { ' ' } else { c })
             .collect();
-        let first = if *column > LINE_WIDTH {
-            column - LINE_WIDTH / 2
-        } else {
-            0
-        };
+        let first = if *column > LINE_WIDTH { column - LINE_WIDTH / 2 } else { 0 };
         let window: String = shown.iter().skip(first).take(LINE_WIDTH).collect();
         let number = line.to_string();
         let margin = " ".repeat(number.len());
@@ -119,11 +106,7 @@ impl fmt::Display for Diagnostic {
             .map_or(1, |t| t.lines().next().map_or(1, |l| l.chars().count()));
         let room = (first + LINE_WIDTH).saturating_sub(column - 1).max(1);
         writeln!(f, " {number} | {window}")?;
-        writeln!(
-            f,
-            " {margin} | {indent}{}",
-            "^".repeat(marked.clamp(1, room))
-        )?;
+        writeln!(f, " {margin} | {indent}{}", "^".repeat(marked.clamp(1, room)))?;
         if !self.accepted.is_empty() {
             writeln!(f, " {margin} = accepted: {}", self.accepted.join(", "))?;
         }
@@ -213,17 +196,11 @@ impl Problems {
 
     /// Looks up the places and sorts by them; the same problem at the same place is told once.
     pub(crate) fn finish(mut self, sources: &Sources, context: Option<&str>) -> Diagnostics {
-        self.0
-            .sort_by(|a, b| (a.place, &a.message).cmp(&(b.place, &b.message)));
-        self.0
-            .dedup_by(|a, b| a.place == b.place && a.message == b.message);
+        self.0.sort_by(|a, b| (a.place, &a.message).cmp(&(b.place, &b.message)));
+        self.0.dedup_by(|a, b| a.place == b.place && a.message == b.message);
         let left_out = self.0.len().saturating_sub(ERRORS_MAX);
         self.0.truncate(ERRORS_MAX);
-        let errors = self
-            .0
-            .into_iter()
-            .map(|p| locate(p, sources, context))
-            .collect();
+        let errors = self.0.into_iter().map(|p| locate(p, sources, context)).collect();
         Diagnostics { errors, left_out }
     }
 
@@ -255,9 +232,8 @@ const TEXT_WIDTH: usize = 400;
 /// A text from the plan as it may go to a terminal: no control characters, not without end.
 fn printable(text: &str) -> String {
     let shown = text.chars().take(TEXT_WIDTH);
-    let mut printable: String = shown
-        .map(|c| if c.is_control() { '\u{fffd}' } else { c })
-        .collect();
+    let mut printable: String =
+        shown.map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
     if text.chars().nth(TEXT_WIDTH).is_some() {
         printable.push('…');
     }
@@ -266,9 +242,7 @@ fn printable(text: &str) -> String {
 
 /// The name nearest to `written` by edit distance, if one is near enough to be meant.
 pub fn nearest<S: AsRef<str>>(written: &str, names: &[S]) -> Option<String> {
-    let scored = names
-        .iter()
-        .map(|n| (distance(written, n.as_ref()), n.as_ref()));
+    let scored = names.iter().map(|n| (distance(written, n.as_ref()), n.as_ref()));
     let (score, name) = scored.min_by_key(|(score, _)| *score)?;
     let limit = (written.chars().count().max(name.chars().count()) / 2).max(1);
     (score <= limit).then(|| name.to_owned())

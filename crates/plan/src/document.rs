@@ -43,25 +43,12 @@ impl Document {
             return Err(problems.finish(&sources, None));
         }
         let table = tree::parse(&sources, source, &mut problems);
-        let mut loading = Loading {
-            loader,
-            sources,
-            problems,
-            stack: vec![name.to_owned()],
-        };
+        let mut loading = Loading { loader, sources, problems, stack: vec![name.to_owned()] };
         let root = loading.with_includes(table, source);
         let files = loading.row_files(&root);
-        let Loading {
-            sources, problems, ..
-        } = loading;
+        let Loading { sources, problems, .. } = loading;
         let place = Place::new(source, 0..0);
-        let document = Document {
-            root,
-            sources: sources.clone(),
-            place,
-            files,
-            sets: Vec::new(),
-        };
+        let document = Document { root, sources: sources.clone(), place, files, sets: Vec::new() };
         problems.result(document, &sources)
     }
 
@@ -102,14 +89,9 @@ fn add_bytes(sources: &mut Sources, name: &str, bytes: &[u8], problems: &mut Pro
             let at = error.valid_up_to();
             let shown = bytes.get(..bytes.len().min(at + 200)).unwrap_or(bytes);
             let source = sources.add(name, String::from_utf8_lossy(shown).into_owned());
-            let found = bytes
-                .get(at)
-                .map_or_else(String::new, |b| format!("byte 0x{b:02x}"));
-            let problem = Problem::new(
-                Place::new(source, at..at + 1),
-                "",
-                "the file is not UTF-8 text",
-            );
+            let found = bytes.get(at).map_or_else(String::new, |b| format!("byte 0x{b:02x}"));
+            let problem =
+                Problem::new(Place::new(source, at..at + 1), "", "the file is not UTF-8 text");
             problems.push(problem.found(found).accepted(["a TOML file in UTF-8"]));
             source
         }
@@ -132,29 +114,22 @@ impl Loading<'_> {
         };
         let Some(nodes) = include.as_array() else {
             let problem = Problem::new(include.place, "include", "`include` is not an array");
-            self.problems
-                .push(problem.accepted(["include = [\"other.toml\"]"]));
+            self.problems.push(problem.accepted(["include = [\"other.toml\"]"]));
             return table;
         };
         let mut base = Table::default();
         for node in nodes {
             let Some(path) = node.as_text() else {
                 let problem = Problem::new(node.place, "include", "`include` names no file");
-                self.problems
-                    .push(problem.accepted(["include = [\"other.toml\"]"]));
+                self.problems.push(problem.accepted(["include = [\"other.toml\"]"]));
                 continue;
             };
             let joined = join(self.sources.name(source), path);
             let endless = self.stack.contains(&joined) || self.stack.len() > INCLUDE_DEPTH_MAX;
             if endless || self.sources.len() > FILES_MAX {
-                let message = if endless {
-                    "the file includes itself"
-                } else {
-                    "too many files"
-                };
+                let message = if endless { "the file includes itself" } else { "too many files" };
                 let problem = Problem::new(node.place, "include", message);
-                self.problems
-                    .push(problem.found(path).accepted(["another file"]));
+                self.problems.push(problem.found(path).accepted(["another file"]));
                 continue;
             }
             if let Some((included, table)) = self.load(&joined, path, node, "include") {
@@ -178,23 +153,16 @@ impl Loading<'_> {
         };
         let joined = join(self.sources.name(node.place.source), path);
         let loaded = self.load(&joined, path, node, "lab.rows.from");
-        loaded
-            .map(|(_, table)| (path.to_owned(), table))
-            .into_iter()
-            .collect()
+        loaded.map(|(_, table)| (path.to_owned(), table)).into_iter().collect()
     }
 
     fn load(&mut self, joined: &str, path: &str, node: &Node, key: &str) -> Option<(usize, Table)> {
-        let text = (self.loader)(joined)
-            .map(|text| (joined, text))
-            .or_else(|reason| {
-                if joined == path {
-                    return Err(reason);
-                }
-                (self.loader)(path)
-                    .map(|text| (path, text))
-                    .map_err(|_| reason)
-            });
+        let text = (self.loader)(joined).map(|text| (joined, text)).or_else(|reason| {
+            if joined == path {
+                return Err(reason);
+            }
+            (self.loader)(path).map(|text| (path, text)).map_err(|_| reason)
+        });
         match text {
             Ok((name, text)) => {
                 let source = self.sources.add(name, text);
@@ -204,8 +172,7 @@ impl Loading<'_> {
             Err(reason) => {
                 let message = format!("`{path}` cannot be read: {reason}");
                 let problem = Problem::new(node.place, key, message);
-                self.problems
-                    .push(problem.found(path).accepted(["the path of a file"]));
+                self.problems.push(problem.found(path).accepted(["the path of a file"]));
                 None
             }
         }

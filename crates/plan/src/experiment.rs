@@ -93,9 +93,8 @@ impl Experiment {
         let empty = Table::default();
         let mut top = Section::new(root, document.place, "");
         let mut lab = Section::new(root.table("lab").unwrap_or(&empty), document.place, "lab");
-        let published = top
-            .section(&mut problems, "published")
-            .and_then(|s| published(s, &mut problems));
+        let published =
+            top.section(&mut problems, "published").and_then(|s| published(s, &mut problems));
         let first_values = match top.section(&mut problems, "sweep") {
             Some(section) => sweep(section, &mut problems),
             None => Vec::new(),
@@ -108,32 +107,19 @@ impl Experiment {
             .into_iter()
             .filter_map(|(name, s)| parameter(name, s, &mut problems))
             .collect();
-        let rows = rows::rows(
-            lab.section(&mut problems, "rows"),
-            &document.files,
-            &mut problems,
-        );
+        let rows = rows::rows(lab.section(&mut problems, "rows"), &document.files, &mut problems);
         let variants = match lab.section(&mut problems, "variant") {
             Some(section) => section.named(&mut problems),
             None => Vec::new(),
         };
         let variants = variants.into_iter().map(|(name, s)| {
             reader::check_name(&name, &s, &mut problems);
-            Variant {
-                name,
-                changes: overlay::leaves(s.table(), &document.sources),
-            }
+            Variant { name, changes: overlay::leaves(s.table(), &document.sources) }
         });
         let variants = variants.collect();
         let document = document.clone();
-        let experiment = Experiment {
-            document,
-            rows,
-            variants,
-            parameters,
-            published,
-            first_values,
-        };
+        let experiment =
+            Experiment { document, rows, variants, parameters, published, first_values };
         experiment.check_names(&mut problems);
         (experiment, problems)
     }
@@ -186,11 +172,7 @@ impl Experiment {
     pub fn check(&self) -> Diagnostics {
         let variants: Vec<Option<&str>> = match self.variants.is_empty() {
             true => vec![None],
-            false => self
-                .variants
-                .iter()
-                .map(|v| Some(v.name.as_str()))
-                .collect(),
+            false => self.variants.iter().map(|v| Some(v.name.as_str())).collect(),
         };
         let mut ids: BTreeMap<String, (usize, Place)> = BTreeMap::new();
         let mut seen: Vec<(Diagnostic, usize)> = Vec::new();
@@ -215,10 +197,7 @@ impl Experiment {
                 left_out = left_out.max(found.left_out);
                 for error in found.errors {
                     let same = |d: &Diagnostic| d.span == error.span && d.message == error.message;
-                    match seen
-                        .iter_mut()
-                        .find(|(d, _)| d.source == error.source && same(d))
-                    {
+                    match seen.iter_mut().find(|(d, _)| d.source == error.source && same(d)) {
                         Some((_, count)) => *count += 1,
                         None => seen.push((error, 1)),
                     }
@@ -231,10 +210,7 @@ impl Experiment {
             error
         });
         let mut diagnostics = Diagnostics::default();
-        diagnostics.extend(Diagnostics {
-            errors: errors.collect(),
-            left_out,
-        });
+        diagnostics.extend(Diagnostics { errors: errors.collect(), left_out });
         diagnostics
     }
 
@@ -242,27 +218,16 @@ impl Experiment {
         let row = self.rows.get(row).filter(|r| !r.values.is_empty());
         let row = row.map(|r| format!("row {}", r.label()));
         let variant = variant.map(|v| format!("variant {v}"));
-        row.into_iter()
-            .chain(variant)
-            .collect::<Vec<_>>()
-            .join(", ")
+        row.into_iter().chain(variant).collect::<Vec<_>>().join(", ")
     }
 
     /// A name means one thing in a template.
     fn check_names(&self, problems: &mut Problems) {
         let vars = self.first_values.iter().map(|(name, _)| name.as_str());
-        let given: Vec<&str> = self
-            .parameters
-            .iter()
-            .map(|p| p.name.as_str())
-            .chain(vars)
-            .collect();
+        let given: Vec<&str> =
+            self.parameters.iter().map(|p| p.name.as_str()).chain(vars).collect();
         let Some(row) = self.rows.first() else { return };
-        for (key, node) in row
-            .values
-            .iter()
-            .filter(|(key, _)| given.contains(&key.as_str()))
-        {
+        for (key, node) in row.values.iter().filter(|(key, _)| given.contains(&key.as_str())) {
             let message =
                 format!("`{key}` is both a value of the rows and a parameter or variable");
             let problem = Problem::new(node.place, format!("lab.rows.{key}"), message);
@@ -273,11 +238,7 @@ impl Experiment {
     fn build(&self, row: usize, variant: Option<&str>, problems: &mut Problems) -> Option<Plan> {
         let place = self.document.place;
         let Some(values) = self.rows.get(row) else {
-            problems.push(Problem::new(
-                place,
-                "lab.rows",
-                format!("there is no row {row}"),
-            ));
+            problems.push(Problem::new(place, "lab.rows", format!("there is no row {row}")));
             return None;
         };
         let mut tree = self.document.root.clone();
@@ -303,20 +264,9 @@ impl Experiment {
 
     /// Lays the sweep's first values, the variant and what `--set` said over the plan, in this order.
     fn overlay(&self, tree: &mut Table, variant: Option<&str>, problems: &mut Problems) {
-        let dotted = self
-            .first_values
-            .iter()
-            .filter(|(key, _)| key.contains('.'));
+        let dotted = self.first_values.iter().filter(|(key, _)| key.contains('.'));
         let dotted: Vec<(Address, Node)> = dotted
-            .map(|(key, node)| {
-                (
-                    Address {
-                        text: key.clone(),
-                        place: node.place,
-                    },
-                    node.clone(),
-                )
-            })
+            .map(|(key, node)| (Address { text: key.clone(), place: node.place }, node.clone()))
             .collect();
         let changes = match variant {
             None => &[],
@@ -363,11 +313,7 @@ impl Experiment {
     ) {
         let lab = tree.node_mut("lab").map(|n| &mut n.value);
         let Some(Value::Table(lab)) = lab else { return };
-        let Some(Node {
-            value: Value::Array(nodes),
-            ..
-        }) = lab.node_mut("expect")
-        else {
+        let Some(Node { value: Value::Array(nodes), .. }) = lab.node_mut("expect") else {
             return;
         };
         nodes.retain(|node| {
@@ -402,11 +348,7 @@ fn strip(tree: &mut Table) {
     for key in schema::EXPERIMENT_KEYS {
         tree.remove(key);
     }
-    if let Some(Node {
-        value: Value::Table(lab),
-        ..
-    }) = tree.node_mut("lab")
-    {
+    if let Some(Node { value: Value::Table(lab), .. }) = tree.node_mut("lab") {
         for key in schema::EXPERIMENT_LAB_KEYS {
             lab.remove(key);
         }
@@ -419,39 +361,21 @@ fn published(mut s: Section<'_>, problems: &mut Problems) -> Option<Published> {
     let table = s.opt(problems, "table", reader::text);
     let note = s.opt(problems, "note", reader::text);
     s.finish(problems);
-    Some(Published {
-        source: source?,
-        section,
-        table,
-        note,
-    })
+    Some(Published { source: source?, section, table, note })
 }
 
 fn parameter(name: String, mut s: Section<'_>, problems: &mut Problems) -> Option<Parameter> {
     reader::check_name(&name, &s, problems);
     let value = s.req(problems, "value", "4.8", scalar);
     let unit = s.opt(problems, "unit", reader::text);
-    let origin = s.req(
-        problems,
-        "origin",
-        "\"measured, fitted on …, assumed\"",
-        reader::text,
-    );
+    let origin = s.req(problems, "origin", "\"measured, fitted on …, assumed\"", reader::text);
     if matches!(value, Some(Scalar::Number(_))) && unit.is_none() {
-        let problem = Problem::new(
-            s.place,
-            s.key("unit"),
-            format!("parameter `{name}` has no unit"),
-        );
+        let problem =
+            Problem::new(s.place, s.key("unit"), format!("parameter `{name}` has no unit"));
         problems.push(problem.accepted(["unit = \"s\"", "unit = \"1\" for a plain number"]));
     }
     s.finish(problems);
-    Some(Parameter {
-        name,
-        value: value?,
-        unit,
-        origin: origin?,
-    })
+    Some(Parameter { name, value: value?, unit, origin: origin? })
 }
 
 fn scalar(node: &Node) -> Taken<Scalar> {
@@ -465,6 +389,5 @@ fn sweep(mut s: Section<'_>, problems: &mut Problems) -> Vec<(String, Node)> {
     let zip = s.node("zip");
     let vars = s.node("vars");
     s.finish(problems);
-    vars.map(|vars| rows::first_values(vars, zip, problems))
-        .unwrap_or_default()
+    vars.map(|vars| rows::first_values(vars, zip, problems)).unwrap_or_default()
 }

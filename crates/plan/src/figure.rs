@@ -50,12 +50,7 @@ pub(crate) fn figures(
 ) -> Vec<Figure> {
     let nodes = root.table("lab").and_then(|t| t.node("figure"));
     let mut figures = Vec::new();
-    for (i, node) in nodes
-        .and_then(Node::as_array)
-        .unwrap_or_default()
-        .iter()
-        .enumerate()
-    {
+    for (i, node) in nodes.and_then(Node::as_array).unwrap_or_default().iter().enumerate() {
         let path = format!("lab.figure.{i}");
         let Some(table) = node.as_table() else {
             problems.push(reader::wrong_type(node, &path, "[[lab.figure]]"));
@@ -90,10 +85,7 @@ fn figure(
     let within = s.opt(problems, "within", share);
     let key = s.key("held_out");
     let held_out = match s.node("held_out") {
-        Some(Node {
-            value: Value::Bool(held_out),
-            ..
-        }) => *held_out,
+        Some(Node { value: Value::Bool(held_out), .. }) => *held_out,
         Some(filter) => fits_row(Some(filter), &key, bindings, problems),
         None => false,
     };
@@ -110,9 +102,7 @@ fn figure(
     let scale = s.or(problems, "scale", 1.0, reader::number);
     let trunkline = s.opt(problems, "trunkline", reader::text);
     let ceiling = s.opt(problems, "ceiling", reader::text);
-    let knee = s
-        .section(problems, "knee")
-        .and_then(|s| knee::knee(s, bindings, problems));
+    let knee = s.section(problems, "knee").and_then(|s| knee::knee(s, bindings, problems));
     s.node("where");
     let place = s.place;
     s.finish(problems);
@@ -142,11 +132,7 @@ pub(crate) fn check_metrics(figure: &Figure, plan: &Plan, problems: &mut Problem
     let flows = plan.lab.flows.iter().map(|f| f.name.as_str());
     let chips = plan.lab.chips.iter().map(|c| c.name.as_str());
     let names: Vec<&str> = flows.chain(links).chain(bonds).chain(chips).collect();
-    let metrics = [
-        Some(&figure.what),
-        figure.trunkline.as_ref(),
-        figure.ceiling.as_ref(),
-    ];
+    let metrics = [Some(&figure.what), figure.trunkline.as_ref(), figure.ceiling.as_ref()];
     for metric in metrics.into_iter().flatten() {
         let name = metric.split('.').next().unwrap_or_default();
         if !names.contains(&name) || name.len() + 1 >= metric.len() {
@@ -165,9 +151,7 @@ pub(crate) fn check_metrics(figure: &Figure, plan: &Plan, problems: &mut Problem
 pub(crate) fn same_id(figure: &Figure) -> Problem {
     let message = format!("two rows give a figure the id `{}`", figure.id);
     let problem = Problem::new(figure.place, "lab.figure.id", message);
-    problem
-        .found(&figure.id)
-        .accepted(["an id with the values that tell rows apart"])
+    problem.found(&figure.id).accepted(["an id with the values that tell rows apart"])
 }
 
 /// A share above zero.

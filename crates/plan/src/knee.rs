@@ -29,16 +29,8 @@ pub(crate) fn knee(
     let over = over?;
     let Some(at) = bindings.value(&over).and_then(Node::as_number) else {
         let problem = Problem::new(place, key, format!("`{over}` is no number of the rows"));
-        problems.push(
-            problem
-                .found(over)
-                .accepted(["the name of a number in [lab.rows]"]),
-        );
+        problems.push(problem.found(over).accepted(["the name of a number in [lab.rows]"]));
         return None;
     };
-    Some(Knee {
-        over,
-        at,
-        gain: gain?,
-    })
+    Some(Knee { over, at, gain: gain? })
 }

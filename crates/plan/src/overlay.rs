@@ -35,10 +35,7 @@ fn merge_node(below: &mut Node, over: Node) {
 }
 
 fn all_named(nodes: &[Node]) -> bool {
-    !nodes.is_empty()
-        && nodes
-            .iter()
-            .all(|n| n.as_table().is_some_and(|t| t.name().is_some()))
+    !nodes.is_empty() && nodes.iter().all(|n| n.as_table().is_some_and(|t| t.name().is_some()))
 }
 
 /// A dotted key and where it was written.
@@ -60,9 +57,7 @@ pub(crate) fn set(root: &mut Table, address: &Address, value: &Node) -> Result<(
     if segments.iter().any(|s| s.is_empty()) || segments.len() > SEGMENTS_MAX {
         let problem = Problem::new(address.place, &address.text, "is not a dotted key");
         let problem = problem.found(&address.text);
-        return Err(Box::new(
-            problem.accepted(["a key such as link.modem0.rate"]),
-        ));
+        return Err(Box::new(problem.accepted(["a key such as link.modem0.rate"])));
     }
     set_in_table(root, address, &segments, 0, value)
 }
@@ -103,10 +98,7 @@ fn set_in_table(
 fn set_leaf(table: &mut Table, address: &Address, walked: &str, key: &str, value: &Node) {
     if walked == "lab.parameters"
         && !matches!(value.value, Value::Table(_))
-        && let Some(Node {
-            value: Value::Table(parameter),
-            ..
-        }) = table.node_mut(key)
+        && let Some(Node { value: Value::Table(parameter), .. }) = table.node_mut(key)
     {
         parameter.insert("value", address.place, value.clone());
         return;
@@ -127,9 +119,7 @@ fn set_in_node(
         Value::Array(nodes) => set_in_array(nodes, address, segments, depth, value),
         _ => {
             let message = format!("`{walked}` is {}, not a table", node.type_name());
-            Err(Box::new(
-                Problem::new(address.place, &address.text, message).found(&address.text),
-            ))
+            Err(Box::new(Problem::new(address.place, &address.text, message).found(&address.text)))
         }
     }
 }
@@ -151,9 +141,8 @@ fn set_in_array(
             None => i.to_string(),
         })
         .collect();
-    let chosen: Vec<usize> = (0..nodes.len())
-        .filter(|i| matches_glob(wanted, &names[*i]))
-        .collect();
+    let chosen: Vec<usize> =
+        (0..nodes.len()).filter(|i| matches_glob(wanted, &names[*i])).collect();
     if chosen.is_empty() {
         return Err(no_such(address, wanted, &walked, &names));
     }

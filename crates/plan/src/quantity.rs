@@ -117,10 +117,7 @@ pub fn limit(text: &str) -> Result<Limit, Refusal> {
         _ if scale_of(unit, DURATIONS).is_ok() => Limit::Time(duration(text)?),
         _ => Limit::Bytes(size(text)?),
     };
-    let empty = matches!(
-        limit,
-        Limit::Packets(0) | Limit::Bytes(0) | Limit::Time(Duration::ZERO)
-    );
+    let empty = matches!(limit, Limit::Packets(0) | Limit::Bytes(0) | Limit::Time(Duration::ZERO));
     if empty { Err(Refusal::Zero) } else { Ok(limit) }
 }
 
@@ -158,10 +155,7 @@ struct Decimal {
 impl Decimal {
     /// The number times `scale`, which must come out whole.
     fn scaled(&self, scale: u64, whole: &'static str) -> Result<u64, Refusal> {
-        let product = self
-            .digits
-            .checked_mul(u128::from(scale))
-            .ok_or(Refusal::TooLarge)?;
+        let product = self.digits.checked_mul(u128::from(scale)).ok_or(Refusal::TooLarge)?;
         let divisor = 10u128.pow(self.fraction);
         if product % divisor != 0 {
             return Err(Refusal::NotWhole(whole));
@@ -174,9 +168,7 @@ impl Decimal {
 fn split(text: &str) -> Result<(Decimal, &str), Refusal> {
     let unsigned = text.strip_prefix('-');
     let body = unsigned.unwrap_or(text);
-    let end = body
-        .find(|c: char| !c.is_ascii_digit() && c != '.')
-        .unwrap_or(body.len());
+    let end = body.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(body.len());
     let (number, unit) = body.split_at(end);
     let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
     if whole.is_empty() || fraction.is_empty() || fraction.contains('.') {
@@ -197,10 +189,7 @@ fn split(text: &str) -> Result<(Decimal, &str), Refusal> {
     if places > 30 {
         return Err(Refusal::NotWhole("the smallest unit"));
     }
-    let decimal = Decimal {
-        digits,
-        fraction: places,
-    };
+    let decimal = Decimal { digits, fraction: places };
     Ok((decimal, unit.strip_prefix(' ').unwrap_or(unit)))
 }
 

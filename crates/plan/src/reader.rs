@@ -18,11 +18,7 @@ pub(crate) struct Unfit {
 
 impl Unfit {
     pub(crate) fn new(message: impl Into<String>, accepted: impl Into<String>) -> Unfit {
-        Unfit {
-            message: message.into(),
-            accepted: vec![accepted.into()],
-            nearest: None,
-        }
+        Unfit { message: message.into(), accepted: vec![accepted.into()], nearest: None }
     }
 }
 
@@ -42,13 +38,7 @@ pub(crate) struct Section<'t> {
 
 impl<'t> Section<'t> {
     pub(crate) fn new(table: &'t Table, place: Place, path: impl Into<String>) -> Section<'t> {
-        Section {
-            table,
-            place,
-            path: path.into(),
-            asked: Vec::new(),
-            later: Vec::new(),
-        }
+        Section { table, place, path: path.into(), asked: Vec::new(), later: Vec::new() }
     }
 
     /// The table that is read.
@@ -58,11 +48,7 @@ impl<'t> Section<'t> {
 
     /// The dotted key of one of its keys.
     pub(crate) fn key(&self, key: &str) -> String {
-        if self.path.is_empty() {
-            key.to_owned()
-        } else {
-            format!("{}.{key}", self.path)
-        }
+        if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) }
     }
 
     /// The value of an accepted key as it is.
@@ -222,9 +208,7 @@ fn section_of<'t>(node: &'t Node, path: &str, problems: &mut Problems) -> Option
 /// A value of the wrong type.
 pub(crate) fn wrong_type(node: &Node, key: &str, accepted: &str) -> Problem {
     let message = format!("`{key}` is {}", node.type_name());
-    Problem::new(node.place, key, message)
-        .found(node.value.to_string())
-        .accepted([accepted])
+    Problem::new(node.place, key, message).found(node.value.to_string()).accepted([accepted])
 }
 
 /// A string.
@@ -241,11 +225,7 @@ const NAME_FORM: &str = "a name of letters, digits, `-` and `_`, at most 64";
 /// A name: it appears in dotted keys, so it holds no dots.
 pub(crate) fn name(node: &Node) -> Taken<String> {
     let text = text(node)?;
-    if is_name(&text) {
-        Ok(text)
-    } else {
-        Err(Unfit::new("is not a name", NAME_FORM))
-    }
+    if is_name(&text) { Ok(text) } else { Err(Unfit::new("is not a name", NAME_FORM)) }
 }
 
 /// Tells a key that is no name, for tables whose keys are names.
@@ -265,10 +245,7 @@ fn is_name(text: &str) -> bool {
 pub(crate) fn flag(node: &Node) -> Taken<bool> {
     match node.value {
         Value::Bool(b) => Ok(b),
-        _ => Err(Unfit::new(
-            format!("is {}", node.type_name()),
-            "true or false",
-        )),
+        _ => Err(Unfit::new(format!("is {}", node.type_name()), "true or false")),
     }
 }
 
@@ -355,11 +332,8 @@ pub(crate) fn choice<'c, T: Copy>(
     move |node| {
         let names: Vec<&str> = list.iter().map(|(name, _)| *name).collect();
         let accepted: Vec<String> = names.iter().map(|n| format!("\"{n}\"")).collect();
-        let unfit = |message: String, nearest| Unfit {
-            message,
-            accepted: accepted.clone(),
-            nearest,
-        };
+        let unfit =
+            |message: String, nearest| Unfit { message, accepted: accepted.clone(), nearest };
         let Value::Text(written) = &node.value else {
             return Err(unfit(format!("is {}", node.type_name()), None));
         };

@@ -29,18 +29,12 @@ impl Row {
 
     /// All values on one line, such as `lines=4 mtu=900`.
     pub fn label(&self) -> String {
-        let pairs = self
-            .values
-            .iter()
-            .map(|(key, node)| format!("{key}={}", node.value));
+        let pairs = self.values.iter().map(|(key, node)| format!("{key}={}", node.value));
         pairs.collect::<Vec<_>>().join(" ")
     }
 
     fn node(&self, key: &str) -> Option<&Node> {
-        self.values
-            .iter()
-            .find(|(k, _)| k == key)
-            .map(|(_, node)| node)
+        self.values.iter().find(|(k, _)| k == key).map(|(_, node)| node)
     }
 }
 
@@ -70,16 +64,9 @@ pub(crate) fn rows(
         (None, Some(node), None) => from_list(node, problems),
         (None, None, Some(node)) => from_grid(node, zip, problems),
         _ => {
-            let problem = Problem::new(
-                place,
-                &key,
-                "the rows need one of `from`, `list` and `grid`",
-            );
-            let accepted = [
-                "from = \"FILE\"",
-                "list = [{ … }]",
-                "grid = { mtu = [400, 600] }",
-            ];
+            let problem =
+                Problem::new(place, &key, "the rows need one of `from`, `list` and `grid`");
+            let accepted = ["from = \"FILE\"", "list = [{ … }]", "grid = { mtu = [400, 600] }"];
             problems.push(problem.accepted(accepted));
             return Vec::new();
         }
@@ -103,16 +90,9 @@ fn from_file(
 ) -> Vec<Row> {
     let path = node.as_text().unwrap_or_default();
     let Some((_, file)) = files.iter().find(|(name, _)| name == path) else {
-        let problem = Problem::new(
-            node.place,
-            "lab.rows.from",
-            "`from` is not a file the plan itself names",
-        );
-        problems.push(
-            problem
-                .found(node.value.to_string())
-                .accepted(["the path of a file"]),
-        );
+        let problem =
+            Problem::new(node.place, "lab.rows.from", "`from` is not a file the plan itself names");
+        problems.push(problem.found(node.value.to_string()).accepted(["the path of a file"]));
         return Vec::new();
     };
     let mut at = file;
@@ -141,13 +121,8 @@ fn from_list(node: &Node, problems: &mut Problems) -> Vec<Row> {
     for node in nodes.iter().take(ROWS_MAX) {
         match node.as_table() {
             Some(table) => {
-                let values = table
-                    .entries
-                    .iter()
-                    .map(|e| (e.key.clone(), e.node.clone()));
-                rows.push(Row {
-                    values: values.collect(),
-                });
+                let values = table.entries.iter().map(|e| (e.key.clone(), e.node.clone()));
+                rows.push(Row { values: values.collect() });
             }
             None => problems.push(reader::wrong_type(node, "lab.rows", "a table")),
         }
@@ -164,9 +139,7 @@ struct Axis {
 /// Every combination, the first variable slowest; zipped variables count as one.
 fn from_grid(node: &Node, zip: Option<&Node>, problems: &mut Problems) -> Vec<Row> {
     let axes = axes(node, zip, "lab.rows.grid", problems);
-    let size = axes
-        .iter()
-        .try_fold(1usize, |n, axis| n.checked_mul(axis.steps.len()));
+    let size = axes.iter().try_fold(1usize, |n, axis| n.checked_mul(axis.steps.len()));
     if size.is_none_or(|n| n > ROWS_MAX) {
         let problem = Problem::new(node.place, "lab.rows.grid", "the grid has too many rows");
         problems.push(problem.accepted([format!("at most {ROWS_MAX}")]));
@@ -177,8 +150,7 @@ fn from_grid(node: &Node, zip: Option<&Node>, problems: &mut Problems) -> Vec<Ro
         let extended = rows.iter().flat_map(|row| {
             axis.steps.iter().map(|step| {
                 let mut row = row.clone();
-                row.values
-                    .extend(axis.keys.iter().cloned().zip(step.iter().cloned()));
+                row.values.extend(axis.keys.iter().cloned().zip(step.iter().cloned()));
                 row
             })
         });
@@ -197,18 +169,11 @@ fn axes(node: &Node, zip: Option<&Node>, key: &str, problems: &mut Problems) -> 
         match entry.node.as_array() {
             Some(nodes) if !nodes.is_empty() => {
                 let steps = nodes.iter().map(|n| vec![n.clone()]).collect();
-                axes.push(Axis {
-                    keys: vec![entry.key.clone()],
-                    steps,
-                });
+                axes.push(Axis { keys: vec![entry.key.clone()], steps });
             }
             _ => {
                 let key = format!("{key}.{}", entry.key);
-                problems.push(reader::wrong_type(
-                    &entry.node,
-                    &key,
-                    "an array with values",
-                ));
+                problems.push(reader::wrong_type(&entry.node, &key, "an array with values"));
             }
         }
     }
@@ -223,24 +188,14 @@ fn zip_axes(axes: &mut Vec<Axis>, group: &Node, problems: &mut Problems) {
     let mut zipped: Option<Axis> = None;
     for node in group.as_array().unwrap_or_default() {
         let name = node.as_text().unwrap_or_default();
-        let Some(at) = axes
-            .iter()
-            .position(|a| a.keys.len() == 1 && a.keys[0] == name)
-        else {
-            let names: Vec<&str> = axes
-                .iter()
-                .flat_map(|a| &a.keys)
-                .map(String::as_str)
-                .collect();
+        let Some(at) = axes.iter().position(|a| a.keys.len() == 1 && a.keys[0] == name) else {
+            let names: Vec<&str> = axes.iter().flat_map(|a| &a.keys).map(String::as_str).collect();
             problems.push(
                 Problem::new(node.place, "zip", "there is no such variable").names(name, &names),
             );
             continue;
         };
-        if zipped
-            .as_ref()
-            .is_some_and(|z| z.steps.len() != axes[at].steps.len())
-        {
+        if zipped.as_ref().is_some_and(|z| z.steps.len() != axes[at].steps.len()) {
             let problem = Problem::new(node.place, "zip", "zipped variables differ in length");
             problems.push(problem.found(name).accepted(["as many values for each"]));
             continue;
@@ -265,12 +220,10 @@ pub(crate) fn first_values(
     zip: Option<&Node>,
     problems: &mut Problems,
 ) -> Vec<(String, Node)> {
-    let firsts = axes(vars, zip, "sweep.vars", problems)
-        .into_iter()
-        .filter_map(|axis| {
-            let step = axis.steps.into_iter().next()?;
-            Some(axis.keys.into_iter().zip(step))
-        });
+    let firsts = axes(vars, zip, "sweep.vars", problems).into_iter().filter_map(|axis| {
+        let step = axis.steps.into_iter().next()?;
+        Some(axis.keys.into_iter().zip(step))
+    });
     firsts.flatten().collect()
 }
 
@@ -296,11 +249,7 @@ pub(crate) fn check_filter_keys(
         problems.push(reader::wrong_type(filter, path, "{ NAME = VALUE, … }"));
         return;
     };
-    for entry in table
-        .entries
-        .iter()
-        .filter(|e| !names.contains(&e.key.as_str()))
-    {
+    for entry in table.entries.iter().filter(|e| !names.contains(&e.key.as_str())) {
         let message = format!("no row has a `{}`", entry.key);
         let key = format!("{path}.{}", entry.key);
         problems.push(Problem::new(entry.place, key, message).names(&entry.key, names));
@@ -309,10 +258,7 @@ pub(crate) fn check_filter_keys(
 
 /// Whether every key of a filter has its value, or one of its values.
 pub(crate) fn fits<'n>(filter: &Node, value_of: impl Fn(&str) -> Option<&'n Node>) -> bool {
-    let entries = filter
-        .as_table()
-        .map(|t| t.entries.as_slice())
-        .unwrap_or_default();
+    let entries = filter.as_table().map(|t| t.entries.as_slice()).unwrap_or_default();
     entries.iter().all(|entry| {
         let Some(value) = value_of(&entry.key) else {
             return false;

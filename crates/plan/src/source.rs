@@ -47,11 +47,7 @@ pub(crate) struct Place {
 
 impl Place {
     pub(crate) fn new(source: usize, span: Range<usize>) -> Place {
-        Place {
-            source,
-            start: span.start,
-            end: span.end,
-        }
+        Place { source, start: span.start, end: span.end }
     }
 
     pub(crate) fn span(self) -> Range<usize> {
@@ -65,10 +61,7 @@ pub(crate) struct Sources(Vec<Arc<Source>>);
 
 impl Sources {
     pub(crate) fn add(&mut self, name: &str, text: String) -> usize {
-        self.0.push(Arc::new(Source {
-            name: name.to_owned(),
-            text,
-        }));
+        self.0.push(Arc::new(Source { name: name.to_owned(), text }));
         self.0.len() - 1
     }
 
@@ -95,10 +88,7 @@ mod tests {
 
     #[test]
     fn positions_count_lines_and_characters_from_one() {
-        let source = Source {
-            name: "p".into(),
-            text: "a = 1\r\nbü = 2\n".into(),
-        };
+        let source = Source { name: "p".into(), text: "a = 1\r\nbü = 2\n".into() };
         assert_eq!(source.line_and_column(0), (1, 1));
         assert_eq!(source.line_and_column(7), (2, 1));
         assert_eq!(source.line_and_column(10), (2, 3));

@@ -56,22 +56,14 @@ fn fill_table(table: &Table, bindings: &Bindings, path: &str, problems: &mut Pro
     for entry in &table.entries {
         let key = join(path, &entry.key);
         if let Some(node) = fill_node(&entry.node, bindings, &key, problems) {
-            filled.entries.push(Entry {
-                key: entry.key.clone(),
-                place: entry.place,
-                node,
-            });
+            filled.entries.push(Entry { key: entry.key.clone(), place: entry.place, node });
         }
     }
     filled
 }
 
 fn join(path: &str, key: &str) -> String {
-    if path.is_empty() {
-        key.to_owned()
-    } else {
-        format!("{path}.{key}")
-    }
+    if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
 }
 
 fn fill_node(node: &Node, bindings: &Bindings, key: &str, problems: &mut Problems) -> Option<Node> {
@@ -84,9 +76,7 @@ fn fill_node(node: &Node, bindings: &Bindings, key: &str, problems: &mut Problem
             }
         },
         Value::Array(nodes) => {
-            let filled = nodes
-                .iter()
-                .flat_map(|n| fill_element(n, bindings, key, problems));
+            let filled = nodes.iter().flat_map(|n| fill_element(n, bindings, key, problems));
             Value::Array(filled.collect())
         }
         Value::Table(table) => Value::Table(fill_table(table, bindings, key, problems)),
@@ -99,9 +89,7 @@ fn fill_node(node: &Node, bindings: &Bindings, key: &str, problems: &mut Problem
 fn fill_element(node: &Node, bindings: &Bindings, key: &str, problems: &mut Problems) -> Vec<Node> {
     let table = node.as_table().filter(|_| COUNTED.contains(&key));
     let Some((table, count)) = table.and_then(|t| Some((t, t.node("count")?))) else {
-        return fill_node(node, bindings, key, problems)
-            .into_iter()
-            .collect();
+        return fill_node(node, bindings, key, problems).into_iter().collect();
     };
     let Some(filled) = fill_node(count, bindings, &join(key, "count"), problems) else {
         return Vec::new();
@@ -121,20 +109,14 @@ fn fill_element(node: &Node, bindings: &Bindings, key: &str, problems: &mut Prob
     let copies = (0..n).map(|i| {
         let mut bindings = bindings.clone();
         bindings.bind("i", Node::new(Value::Integer(i), count.place));
-        Node::new(
-            Value::Table(fill_table(&template, &bindings, key, problems)),
-            node.place,
-        )
+        Node::new(Value::Table(fill_table(&template, &bindings, key, problems)), node.place)
     });
     copies.collect()
 }
 
 /// A counted table whose name does not say where its number goes gets it at the end.
 fn number_the_name(table: &mut Table) {
-    if let Some(Node {
-        value: Value::Text(name),
-        ..
-    }) = table.node_mut("name")
+    if let Some(Node { value: Value::Text(name), .. }) = table.node_mut("name")
         && !name.contains("{i}")
     {
         name.push_str("{i}");
@@ -211,16 +193,12 @@ fn root_of(name: &str) -> &str {
 
 fn look_up<'b>(name: &str, bindings: &'b Bindings) -> Result<&'b Node, Fault> {
     let root = root_of(name);
-    let value = bindings
-        .value(root)
-        .ok_or_else(|| Fault::Unknown(root.to_owned()))?;
+    let value = bindings.value(root).ok_or_else(|| Fault::Unknown(root.to_owned()))?;
     if root == name {
         return Ok(value);
     }
     let missing = || Fault::Element(name.to_owned());
-    let index = name[root.len()..]
-        .strip_prefix('[')
-        .and_then(|t| t.strip_suffix(']'));
+    let index = name[root.len()..].strip_prefix('[').and_then(|t| t.strip_suffix(']'));
     let position = match index.ok_or_else(missing)? {
         "i" => match bindings.value("i").map(|n| &n.value) {
             Some(Value::Integer(i)) => usize::try_from(*i).ok(),
@@ -241,13 +219,7 @@ mod tests {
         let node = |value| Node::new(value, Place::default());
         let mut b = Bindings::default();
         b.bind("mtu", node(Value::Integer(600)));
-        b.bind(
-            "rate",
-            node(Value::Float {
-                value: 28.8,
-                text: "28.8".into(),
-            }),
-        );
+        b.bind("rate", node(Value::Float { value: 28.8, text: "28.8".into() }));
         let rates = ["28.8kbit", "14.4kbit"].map(|t| node(Value::Text(t.into())));
         b.bind("rates", node(Value::Array(rates.into())));
         b
@@ -262,24 +234,13 @@ mod tests {
         assert_eq!(filled("{mtu}"), Some(Value::Integer(600)));
         assert_eq!(filled("{rate}kbit"), Some(Value::Text("28.8kbit".into())));
         assert_eq!(filled("{rates[1]}"), Some(Value::Text("14.4kbit".into())));
-        assert_eq!(
-            filled("mtu={mtu} {{x}}"),
-            Some(Value::Text("mtu=600 {x}".into()))
-        );
+        assert_eq!(filled("mtu={mtu} {{x}}"), Some(Value::Text("mtu=600 {x}".into())));
         assert_eq!(filled("{nothing?}"), None);
     }
 
     #[test]
     fn what_cannot_be_filled_is_refused() {
-        for text in [
-            "{",
-            "{nothing}",
-            "{rates[2]}",
-            "{rates[i]}",
-            "{mtu[0]}",
-            "a {rates[",
-            "{}",
-        ] {
+        for text in ["{", "{nothing}", "{rates[2]}", "{rates[i]}", "{mtu[0]}", "a {rates[", "{}"] {
             assert!(fill_text(text, &bindings()).is_err(), "{text}");
         }
     }

@@ -52,10 +52,7 @@ impl Table {
     }
 
     pub(crate) fn node_mut(&mut self, key: &str) -> Option<&mut Node> {
-        self.entries
-            .iter_mut()
-            .find(|e| e.key == key)
-            .map(|e| &mut e.node)
+        self.entries.iter_mut().find(|e| e.key == key).map(|e| &mut e.node)
     }
 
     pub(crate) fn table(&self, key: &str) -> Option<&Table> {
@@ -74,11 +71,7 @@ impl Table {
                 entry.place = place;
                 entry.node = node;
             }
-            None => self.entries.push(Entry {
-                key: key.to_owned(),
-                place,
-                node,
-            }),
+            None => self.entries.push(Entry { key: key.to_owned(), place, node }),
         }
     }
 
@@ -188,11 +181,7 @@ pub(crate) fn parse(sources: &Sources, source: usize, problems: &mut Problems) -
     if text.len() > TEXT_MAX {
         let whole = Place::new(source, 0..1);
         let problem = Problem::new(whole, "", "the file is too large for a plan");
-        problems.push(
-            problem
-                .found(format!("{} bytes", text.len()))
-                .accepted(["at most 1 MiB"]),
-        );
+        problems.push(problem.found(format!("{} bytes", text.len())).accepted(["at most 1 MiB"]));
         return Table::default();
     }
     let (table, errors) = DeTable::parse_recoverable(text);
@@ -230,11 +219,7 @@ fn from_table(table: DeTable<'_>, source: usize, offset: usize, problems: &mut P
     for (key, value) in table {
         let place = moved(key.span(), source, offset);
         let node = from_value(value, source, offset, problems);
-        entries.push(Entry {
-            key: key.into_inner().into_owned(),
-            place,
-            node,
-        });
+        entries.push(Entry { key: key.into_inner().into_owned(), place, node });
     }
     entries.sort_by_key(|e| e.place);
     Table { entries }
@@ -252,17 +237,12 @@ fn from_value(
         DeValue::Integer(n) => integer(&n, place, problems),
         DeValue::Float(n) => {
             let text = n.as_str().to_owned();
-            Value::Float {
-                value: text.parse().unwrap_or(f64::NAN),
-                text,
-            }
+            Value::Float { value: text.parse().unwrap_or(f64::NAN), text }
         }
         DeValue::Boolean(b) => Value::Bool(b),
         DeValue::Datetime(d) => Value::Datetime(d.to_string()),
         DeValue::Array(nodes) => {
-            let nodes = nodes
-                .into_iter()
-                .map(|n| from_value(n, source, offset, problems));
+            let nodes = nodes.into_iter().map(|n| from_value(n, source, offset, problems));
             Value::Array(nodes.collect())
         }
         DeValue::Table(table) => Value::Table(from_table(table, source, offset, problems)),

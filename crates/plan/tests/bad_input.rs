@@ -49,10 +49,7 @@ p.toml:8:11: `rate` has no unit
    |           ^^^^^
    = accepted: a rate such as \"28.8kbit\" or \"10mbit\" (bit, kbit, mbit, gbit, tbit, Kibit, Mibit, Gibit)
 ";
-    assert_eq!(
-        changed("rate    = \"28.8kbit\"", "rate    = 28800"),
-        expected
-    );
+    assert_eq!(changed("rate    = \"28.8kbit\"", "rate    = 28800"), expected);
 }
 
 #[test]
@@ -63,10 +60,7 @@ p.toml:28:8: `mode` \"802.3ad\" is not in this version
     |        ^^^^^^^^^
     = accepted: \"earliest\", \"eql\", \"eql-early\", \"balance-rr\", \"active-backup\"
 ";
-    let comment = GOOD
-        .lines()
-        .find(|l| l.starts_with("mode "))
-        .expect("a mode");
+    let comment = GOOD.lines().find(|l| l.starts_with("mode ")).expect("a mode");
     assert_eq!(changed(comment, "mode = \"802.3ad\" #"), expected);
 }
 
@@ -84,18 +78,8 @@ const CASES: &[(&str, &str, &str, &[&str])] = &[
         "p.toml:8:8: `rate` is zero",
         &["a rate such as"],
     ),
-    (
-        "rate    = \"28.8kbit\"",
-        "rate = nan",
-        "p.toml:8:8: `rate` has no unit",
-        &["a rate such as"],
-    ),
-    (
-        "rate    = \"28.8kbit\"",
-        "rate = \"-1kbit\"",
-        "p.toml:8:8: `rate` is negative",
-        &[],
-    ),
+    ("rate    = \"28.8kbit\"", "rate = nan", "p.toml:8:8: `rate` has no unit", &["a rate such as"]),
+    ("rate    = \"28.8kbit\"", "rate = \"-1kbit\"", "p.toml:8:8: `rate` is negative", &[]),
     (
         "rate    = \"28.8kbit\"",
         "rate = { up = \"1kbit\" }",
@@ -132,12 +116,7 @@ const CASES: &[(&str, &str, &str, &[&str])] = &[
         "p.toml:12:21: `delay` is negative",
         &["a duration such as \"50ms\""],
     ),
-    (
-        "queue = \"20p\"",
-        "queue = \"0p\"",
-        "p.toml:12:37: `queue` is zero",
-        &["a limit in packets"],
-    ),
+    ("queue = \"20p\"", "queue = \"0p\"", "p.toml:12:37: `queue` is zero", &["a limit in packets"]),
     (
         "mtu     = 576",
         "mtu = 67",
@@ -222,30 +201,15 @@ const CASES: &[(&str, &str, &str, &[&str])] = &[
         "p.toml:52:8: a ping has no `tcp`",
         &[],
     ),
-    (
-        "seed     = 1995",
-        "runs = 5",
-        "p.toml:43:1: `runs` without randomness",
-        &["lab.loss"],
-    ),
+    ("seed     = 1995", "runs = 5", "p.toml:43:1: `runs` without randomness", &["lab.loss"]),
     (
         "warmup   = \"5s\"",
         "warmup = \"300s\"",
         "p.toml:45:10: `warmup` is not shorter than `duration`",
         &[],
     ),
-    (
-        "[0.7, 1.3]",
-        "[1.7, 1.3]",
-        "p.toml:54:1: the lower bound is above",
-        &[],
-    ),
-    (
-        "ftp.goodput",
-        "ftpp.goodput",
-        "p.toml:55:9: `what` names `ftpp`",
-        &["did you mean `ftp`?"],
-    ),
+    ("[0.7, 1.3]", "[1.7, 1.3]", "p.toml:54:1: the lower bound is above", &[]),
+    ("ftp.goodput", "ftpp.goodput", "p.toml:55:9: `what` names `ftpp`", &["did you mean `ftp`?"]),
     (
         "\"256KiB\"",
         "\"{size}\"",
@@ -258,36 +222,16 @@ const CASES: &[(&str, &str, &str, &[&str])] = &[
         "p.toml:40:11: `address` holds 10.1.1.1, which another end has",
         &[],
     ),
-    (
-        "10.1.1.2/30",
-        "10.1.1.2",
-        "p.toml:40:11: `address` holds `10.1.1.2`",
-        &["prefix length"],
-    ),
-    (
-        "[end.isp]",
-        "[end.ips]",
-        "p.toml:37:6: `ips` is not an end",
-        &["did you mean `isp`?"],
-    ),
-    (
-        "name = \"eql-two-modems\"",
-        "name = \"eql-two-modems",
-        "p.toml:3:23: is not TOML",
-        &[],
-    ),
+    ("10.1.1.2/30", "10.1.1.2", "p.toml:40:11: `address` holds `10.1.1.2`", &["prefix length"]),
+    ("[end.isp]", "[end.ips]", "p.toml:37:6: `ips` is not an end", &["did you mean `isp`?"]),
+    ("name = \"eql-two-modems\"", "name = \"eql-two-modems", "p.toml:3:23: is not TOML", &[]),
     (
         "name = \"eql-two-modems\"",
         "include = [\"x.toml\"]",
         "p.toml:3:12: `x.toml` cannot be read: no such file",
         &[],
     ),
-    (
-        "name = \"eql-two-modems\"",
-        "",
-        "p.toml:1:1: `name` is missing",
-        &["name = "],
-    ),
+    ("name = \"eql-two-modems\"", "", "p.toml:1:1: `name` is missing", &["name = "]),
     (
         "[bond.eql0]",
         "[bond.b]\nends = [\"home\", \"isp\"]\nmembers = [\"modem1\"]\n[bond.eql0]",
@@ -311,9 +255,8 @@ fn every_kind_of_mistake_has_its_place_caret_and_accepted_form() {
 
 #[test]
 fn all_errors_are_told_at_once_in_the_order_of_the_text() {
-    let text = GOOD
-        .replace("rate    = \"28.8kbit\"", "rate = 1")
-        .replace("mtu     = 576", "mtu = 1");
+    let text =
+        GOOD.replace("rate    = \"28.8kbit\"", "rate = 1").replace("mtu     = 576", "mtu = 1");
     let errors = errors(text).errors;
     let keys: Vec<(&str, usize)> = errors.iter().map(|e| (e.key.as_str(), e.line)).collect();
     assert_eq!(keys, [("link.modem0.rate", 8), ("bond.eql0.mtu", 29)]);
@@ -322,40 +265,22 @@ fn all_errors_are_told_at_once_in_the_order_of_the_text() {
 
 #[test]
 fn files_that_are_no_plan_are_told_so() {
-    let first = |bytes: &[u8]| {
-        errors(bytes)
-            .to_string()
-            .lines()
-            .next()
-            .unwrap_or_default()
-            .to_owned()
-    };
+    let first =
+        |bytes: &[u8]| errors(bytes).to_string().lines().next().unwrap_or_default().to_owned();
     assert_eq!(first(b""), "p.toml:1:1: the plan is empty");
     assert_eq!(first(b"# nothing\n"), "p.toml:1:1: the plan is empty");
-    assert_eq!(
-        first(&[b'a', b'\n', 0, 159, 146]),
-        "p.toml:2:2: the file is not UTF-8 text"
-    );
+    assert_eq!(first(&[b'a', b'\n', 0, 159, 146]), "p.toml:2:2: the file is not UTF-8 text");
     assert!(first(b"\x00\x01 = junk").starts_with("p.toml:1:1: is not TOML"));
     assert_eq!(first(b"name = \"x\""), "p.toml:1:1: the plan has no bond");
-    assert_eq!(
-        first(b"name = \"x\"\nlink = 3\n[bond]\n"),
-        "p.toml:2:8: `link` is a number"
-    );
+    assert_eq!(first(b"name = \"x\"\nlink = 3\n[bond]\n"), "p.toml:2:8: `link` is a number");
     let large = vec![b'#'; (1 << 20) + 1];
-    assert_eq!(
-        first(&large),
-        "p.toml:1:1: the file is too large for a plan"
-    );
+    assert_eq!(first(&large), "p.toml:1:1: the file is too large for a plan");
 }
 
 #[test]
 fn nothing_from_the_plan_can_drive_the_terminal() {
     let text = errors("name = \"x\"\n\"\\u001b[31m\" = 1\n").to_string();
-    assert!(
-        !text.chars().any(|c| c.is_control() && c != '\n'),
-        "{text:?}"
-    );
+    assert!(!text.chars().any(|c| c.is_control() && c != '\n'), "{text:?}");
 }
 
 #[test]
@@ -382,31 +307,19 @@ fn what_is_set_wrongly_points_at_the_set() {
 #[test]
 fn plans_of_later_versions_are_refused_with_what_exists() {
     let later: [(&str, &str, &[&str]); 6] = [
-        (
-            "cable",
-            include_str!("later/cable-oneway.toml"),
-            &["\"cable\" is not in", "\"serial\""],
-        ),
+        ("cable", include_str!("later/cable-oneway.toml"), &["\"cable\" is not in", "\"serial\""]),
         (
             "dsl",
             include_str!("later/dsl-lte-tunnel.toml"),
             &["\"udp\" is not in", "`cipher` is not in"],
         ),
-        (
-            "hub",
-            include_str!("later/hub-many-clients.toml"),
-            &["`peer` is not in"],
-        ),
+        ("hub", include_str!("later/hub-many-clients.toml"), &["`peer` is not in"]),
         (
             "incast",
             include_str!("later/incast-1g.toml"),
             &["`switch` is not in", "\"bulk\", \"ping\""],
         ),
-        (
-            "lacp",
-            include_str!("later/lacp-2xgbe.toml"),
-            &["\"802.3ad\" is not in", "\"earliest\""],
-        ),
+        ("lacp", include_str!("later/lacp-2xgbe.toml"), &["\"802.3ad\" is not in", "\"earliest\""]),
         (
             "udp",
             include_str!("later/udp-two-paths.toml"),
@@ -426,14 +339,8 @@ fn plans_of_later_versions_are_refused_with_what_exists() {
     let sweep = include_str!("later/bond-skew-sweep.toml");
     let sweep = Document::parse("bond-skew-sweep.toml", sweep, &load).expect("it parses");
     let text = sweep.check().to_string();
-    assert!(
-        text.contains("bond-skew-sweep.toml:19:2: `output` is not in this version"),
-        "{text}"
-    );
-    assert!(
-        text.contains("dsl-lte-tunnel.toml:6:13: `kind` \"udp\""),
-        "{text}"
-    );
+    assert!(text.contains("bond-skew-sweep.toml:19:2: `output` is not in this version"), "{text}");
+    assert!(text.contains("dsl-lte-tunnel.toml:6:13: `kind` \"udp\""), "{text}");
 }
 
 #[test]
@@ -445,20 +352,12 @@ fn includes_merge_by_key_and_by_name_and_never_go_round() {
     };
     let text = "name = \"b\"\ninclude = [\"base.toml\"]\n[[link]]\nname = \"modem1\"\nrate = \"9.6kbit\"\n[bond.eql0]\nmtu = 296\n";
     let document = Document::parse("p.toml", text, &load).expect("it parses");
-    let plan = document
-        .experiment()
-        .and_then(|e| e.plan(0, None))
-        .expect("a plan");
+    let plan = document.experiment().and_then(|e| e.plan(0, None)).expect("a plan");
     assert_eq!((plan.name.as_str(), plan.bonds[0].mtu), ("b", 296));
     let rates: Vec<u64> = plan.links.iter().map(|l| l.rate.up.as_bps()).collect();
     assert_eq!(rates, [28_800, 9_600]);
     let round = Document::parse("p.toml", "include = [\"round.toml\"]", &load);
-    assert!(
-        round
-            .expect_err("endless")
-            .to_string()
-            .contains("the file includes itself")
-    );
+    assert!(round.expect_err("endless").to_string().contains("the file includes itself"));
 }
 
 #[test]

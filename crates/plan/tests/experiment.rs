@@ -128,11 +128,8 @@ fn all_rows_and_variants_are_in_order() {
 #[test]
 fn a_row_fills_the_template() {
     let experiment = experiment();
-    let row = experiment
-        .rows()
-        .iter()
-        .position(|r| r.text("lines").as_deref() == Some("4"))
-        .unwrap();
+    let row =
+        experiment.rows().iter().position(|r| r.text("lines").as_deref() == Some("4")).unwrap();
     let plan = experiment.plan(row, Some("reproduced")).expect("a plan");
     let names: Vec<&str> = plan.links.iter().map(|l| l.name.as_str()).collect();
     assert_eq!(names, ["sl0", "sl1", "sl2", "sl3"]);
@@ -142,9 +139,7 @@ fn a_row_fills_the_template() {
     assert_eq!(plan.lab.chips[0].links, [0, 1, 2, 3]);
     assert_eq!(plan.lab.chips[0].rate.map(|r| r.as_bps()), Some(220_000));
     assert!(plan.lab.expects.is_empty());
-    let App::Bulk(bulk) = plan.lab.flows[0].app else {
-        panic!("bulk")
-    };
+    let App::Bulk(bulk) = plan.lab.flows[0].app else { panic!("bulk") };
     assert_eq!(bulk.bytes, Some(289_284));
     assert_eq!(bulk.start_cost, Duration::from_millis(4800));
     assert_eq!(plan.lab.flows[0].tcp.profile, Profile::Linux11);
@@ -156,9 +151,7 @@ fn a_variant_changes_keys_and_parameters() {
     let plan = experiment().plan(0, Some("trunkline")).expect("a plan");
     assert_eq!(plan.bonds[0].mode, [Mode::Earliest; 2]);
     assert_eq!(plan.lab.flows[0].tcp.profile, Profile::Modern);
-    let App::Bulk(bulk) = plan.lab.flows[0].app else {
-        panic!("bulk")
-    };
+    let App::Bulk(bulk) = plan.lab.flows[0].app else { panic!("bulk") };
     assert_eq!(bulk.start_cost, Duration::ZERO);
     assert!(experiment().plan(0, Some("trunklin")).is_err());
     assert!(experiment().plan(52, None).is_err());
@@ -169,26 +162,14 @@ fn a_variant_may_be_written_with_dots_quotes_or_headers() {
     let changed = |variant: &str| {
         let text = format!("{PLAN}\n[lab.variant.other]\n{variant}\n");
         let document = Document::parse("p.toml", text, &load).expect("it parses");
-        let plan = document
-            .experiment()
-            .and_then(|e| e.plan(0, Some("other")))
-            .expect("a plan");
+        let plan = document.experiment().and_then(|e| e.plan(0, Some("other"))).expect("a plan");
         let tcp = &plan.lab.flows[0].tcp;
         (plan.bonds[0].mode[0], plan.bonds[0].mtu, tcp.profile)
     };
     let expected = (Mode::Earliest, 1000, Profile::Linux11);
-    assert_eq!(
-        changed("\"bond.eql.mode\" = \"earliest\"\n\"bond.eql.mtu\" = 1000"),
-        expected
-    );
-    assert_eq!(
-        changed("bond.eql.mode = \"earliest\"\nbond.eql.mtu = 1000"),
-        expected
-    );
-    assert_eq!(
-        changed("[lab.variant.other.bond.eql]\nmode = \"earliest\"\nmtu = 1000"),
-        expected
-    );
+    assert_eq!(changed("\"bond.eql.mode\" = \"earliest\"\n\"bond.eql.mtu\" = 1000"), expected);
+    assert_eq!(changed("bond.eql.mode = \"earliest\"\nbond.eql.mtu = 1000"), expected);
+    assert_eq!(changed("[lab.variant.other.bond.eql]\nmode = \"earliest\"\nmtu = 1000"), expected);
     let replaced = changed("lab.flow.ftp.tcp = { nagle = false }");
     assert_eq!(replaced, (Mode::Eql, 400, Profile::Modern));
 }
@@ -196,49 +177,25 @@ fn a_variant_may_be_written_with_dots_quotes_or_headers() {
 #[test]
 fn expectations_hold_for_their_rows_and_variants() {
     let experiment = experiment();
-    assert_eq!(
-        experiment
-            .plan(0, Some("reproduced"))
-            .expect("a plan")
-            .lab
-            .expects
-            .len(),
-        1
-    );
-    assert_eq!(
-        experiment
-            .plan(0, Some("trunkline"))
-            .expect("a plan")
-            .lab
-            .expects
-            .len(),
-        0
-    );
+    assert_eq!(experiment.plan(0, Some("reproduced")).expect("a plan").lab.expects.len(), 1);
+    assert_eq!(experiment.plan(0, Some("trunkline")).expect("a plan").lab.expects.len(), 0);
 }
 
 #[test]
 fn figures_take_the_row_s_values() {
     let experiment = experiment();
     let figures = experiment.figures(0).expect("figures");
-    let [figure] = figures.as_slice() else {
-        panic!("one figure")
-    };
+    let [figure] = figures.as_slice() else { panic!("one figure") };
     assert_eq!(figure.id, "goodput lines=1 bps=9600 mtu=400");
     assert_eq!(figure.published, Some(9000.5));
     assert_eq!(figure.variant.as_deref(), Some("reproduced"));
     assert_eq!(figure.note.as_deref(), Some("a noisy line"));
     assert!(figure.held_out);
-    let fitted = experiment
-        .rows()
-        .iter()
-        .position(|r| r.number("mtu") == Some(600.0))
-        .unwrap();
+    let fitted = experiment.rows().iter().position(|r| r.number("mtu") == Some(600.0)).unwrap();
     assert!(!experiment.figures(fitted).expect("figures")[0].held_out);
     let outlier = |r: &&trunkline_plan::Row| r.label().starts_with("lines=3 bps=115200");
     let outlier = experiment.rows().iter().position(|r| outlier(&r)).unwrap();
-    let note = experiment.figures(outlier).expect("figures")[0]
-        .note
-        .clone();
+    let note = experiment.figures(outlier).expect("figures")[0].note.clone();
     assert_eq!(note.as_deref(), Some("the printed outlier"));
 }
 
@@ -246,20 +203,13 @@ fn figures_take_the_row_s_values() {
 fn parameters_are_listed_with_origin_and_can_be_set() {
     let mut document = document();
     document.set("start_cost", "6.2").expect("a parameter");
-    document
-        .set("lab.parameters.chip", "200kbit")
-        .expect("a parameter");
+    document.set("lab.parameters.chip", "200kbit").expect("a parameter");
     let experiment = document.experiment().expect("an experiment");
     assert_eq!(experiment.parameters()[0].value, Scalar::Number(6.2));
     assert_eq!(experiment.parameters()[0].unit.as_deref(), Some("s"));
-    assert_eq!(
-        experiment.parameters()[1].value,
-        Scalar::Text("200kbit".into())
-    );
+    assert_eq!(experiment.parameters()[1].value, Scalar::Text("200kbit".into()));
     let plan = experiment.plan(0, None).expect("a plan");
-    let App::Bulk(bulk) = plan.lab.flows[0].app else {
-        panic!("bulk")
-    };
+    let App::Bulk(bulk) = plan.lab.flows[0].app else { panic!("bulk") };
     assert_eq!(bulk.start_cost, Duration::from_millis(6200));
     assert!(document.set("lab.parameters.chp", "1").is_err());
 }
@@ -285,14 +235,7 @@ fn an_error_in_one_row_names_the_row() {
     assert_eq!(errors.errors.len(), 1, "{errors}");
     assert_eq!(errors.errors[0].key, "bond.eql.mtu");
     assert_eq!(errors.errors[0].found, "60");
-    assert!(
-        errors.errors[0]
-            .context
-            .as_deref()
-            .unwrap()
-            .starts_with("row lines=2"),
-        "{errors}"
-    );
+    assert!(errors.errors[0].context.as_deref().unwrap().starts_with("row lines=2"), "{errors}");
 }
 
 #[test]
@@ -323,82 +266,30 @@ fn mistakes_in_an_experiment_are_told_like_others() {
     };
     let cases = [
         ("{lines}", "{line}", "nothing is called `line` here"),
-        (
-            "from  = \"published",
-            "from  = \"publishd",
-            "cannot be read: no such file",
-        ),
-        (
-            "measured = true",
-            "mesured = true",
-            "did you mean `measured`?",
-        ),
+        ("from  = \"published", "from  = \"publishd", "cannot be read: no such file"),
+        ("measured = true", "mesured = true", "did you mean `measured`?"),
         ("unit   = \"s\"", "", "parameter `start_cost` has no unit"),
-        (
-            "origin = \"fitted",
-            "orign = \"fitted",
-            "did you mean `origin`?",
-        ),
-        (
-            "\"bond.eql.mode\"",
-            "\"bond.eqll.mode\"",
-            "there is no `eqll` in `bond`",
-        ),
-        (
-            "what      = \"ftp.",
-            "what      = \"ftpp.",
-            "`ftpp.goodput` is no NAME.METRIC",
-        ),
-        (
-            "variant = \"reproduced\"",
-            "variant = \"reproducd\"",
-            "did you mean `reproduced`?",
-        ),
-        (
-            "lines={lines} bps={bps} mtu={mtu}",
-            "x",
-            "two rows give a figure the id `goodput x`",
-        ),
+        ("origin = \"fitted", "orign = \"fitted", "did you mean `origin`?"),
+        ("\"bond.eql.mode\"", "\"bond.eqll.mode\"", "there is no `eqll` in `bond`"),
+        ("what      = \"ftp.", "what      = \"ftpp.", "`ftpp.goodput` is no NAME.METRIC"),
+        ("variant = \"reproduced\"", "variant = \"reproducd\"", "did you mean `reproduced`?"),
+        ("lines={lines} bps={bps} mtu={mtu}", "x", "two rows give a figure the id `goodput x`"),
         ("within    = 0.05", "within    = 0", "is not above zero"),
-        (
-            "held_out  = { mtu",
-            "held_out  = { mtuu",
-            "did you mean `mtu`?",
-        ),
-        (
-            "count   = \"{lines}\"",
-            "count = 5000",
-            "`count` is out of range",
-        ),
-        (
-            "[lab.variant.reproduced]",
-            "[lab.variants.reproduced]",
-            "unknown key `variants`",
-        ),
+        ("held_out  = { mtu", "held_out  = { mtuu", "did you mean `mtu`?"),
+        ("count   = \"{lines}\"", "count = 5000", "`count` is out of range"),
+        ("[lab.variant.reproduced]", "[lab.variants.reproduced]", "unknown key `variants`"),
     ];
     for (from, to, expected) in cases {
         let text = told(from, to);
-        assert!(
-            text.contains(expected) && text.contains('^'),
-            "{from} -> {to}:\n{text}"
-        );
+        assert!(text.contains(expected) && text.contains('^'), "{from} -> {to}:\n{text}");
     }
 }
 
 #[test]
 fn errors_of_the_experiment_and_of_its_plans_are_told_together() {
-    let text = PLAN
-        .replace("unit   = \"s\"", "")
-        .replace("ends    =", "ens    =");
+    let text = PLAN.replace("unit   = \"s\"", "").replace("ends    =", "ens    =");
     let document = Document::parse("p.toml", text, &load).expect("it parses");
     let keys: Vec<String> = document.check().errors.into_iter().map(|e| e.key).collect();
-    assert_eq!(
-        keys,
-        [
-            "lab.parameters.start_cost.unit",
-            "bond.eql.ends",
-            "bond.eql.ens"
-        ]
-    );
+    assert_eq!(keys, ["lab.parameters.start_cost.unit", "bond.eql.ends", "bond.eql.ens"]);
     assert!(document.experiment().is_err());
 }

@@ -79,22 +79,8 @@ fn the_template_is_in_order() {
 
 #[test]
 fn deep_nesting_is_an_error_and_no_overflow() {
-    exercise(
-        "a = "
-            .bytes()
-            .chain([b'['; 5000])
-            .collect::<Vec<_>>()
-            .as_slice(),
-        &[],
-    );
-    exercise(
-        "a = "
-            .bytes()
-            .chain(b"{a=".repeat(5000))
-            .collect::<Vec<_>>()
-            .as_slice(),
-        &[],
-    );
+    exercise("a = ".bytes().chain([b'['; 5000]).collect::<Vec<_>>().as_slice(), &[]);
+    exercise("a = ".bytes().chain(b"{a=".repeat(5000)).collect::<Vec<_>>().as_slice(), &[]);
     exercise(vec!["a"; 5000].join(".").as_bytes(), &[]);
     let deep = (vec!["a"; 5000].join("."), "[".repeat(5000));
     exercise(PLANS[0].as_bytes(), &[deep]);

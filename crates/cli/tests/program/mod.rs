@@ -16,15 +16,8 @@ pub struct Ran {
 
 impl fmt::Display for Ran {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Ran {
-            code,
-            stdout,
-            stderr,
-        } = self;
-        write!(
-            f,
-            "exit {code:?}\n--- stdout\n{stdout}\n--- stderr\n{stderr}"
-        )
+        let Ran { code, stdout, stderr } = self;
+        write!(f, "exit {code:?}\n--- stdout\n{stdout}\n--- stderr\n{stderr}")
     }
 }
 

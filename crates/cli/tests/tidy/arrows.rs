@@ -18,16 +18,7 @@ const CRATES: &[(&str, &[&str])] = &[
 ];
 
 /// The modules of the core everyone may use; they use only each other.
-const BASICS: &[&str] = &[
-    "time",
-    "seq",
-    "units",
-    "rng",
-    "frame",
-    "work",
-    "trace",
-    "deadlines",
-];
+const BASICS: &[&str] = &["time", "seq", "units", "rng", "frame", "work", "trace", "deadlines"];
 
 /// Module of the core, and the modules besides the basics it may use.
 const CORE: &[(&str, &[&str])] = &[
@@ -39,10 +30,7 @@ const CORE: &[(&str, &[&str])] = &[
     ("session", &["wire"]),
     // The bond counts what framing adds to a frame, hence `link`.
     ("bond", &["cc", "queue", "link", "session", "wire"]),
-    (
-        "host",
-        &["wire", "queue", "link", "cc", "tcp", "session", "bond"],
-    ),
+    ("host", &["wire", "queue", "link", "cc", "tcp", "session", "bond"]),
 ];
 
 /// What a sans-I/O core has no business with.
@@ -64,9 +52,8 @@ fn crate_arrows(packages: &[(String, String)], sources: &[Source]) -> Vec<String
     let mut check = |package: &str, used: &str, place: String| {
         let row = CRATES.iter().find(|(name, _)| *name == package);
         let Some((_, allowed)) = row else {
-            complaints.push(format!(
-                "{place}: package {package} is not in the table of arrows, add it"
-            ));
+            complaints
+                .push(format!("{place}: package {package} is not in the table of arrows, add it"));
             return;
         };
         let own = package.rsplit('/').next() == Some(used);
@@ -85,11 +72,7 @@ fn crate_arrows(packages: &[(String, String)], sources: &[Source]) -> Vec<String
     for source in sources {
         for path in lex::paths(&source.live) {
             if let Some(used) = path.segments[0].strip_prefix("trunkline_") {
-                check(
-                    source.package(),
-                    used,
-                    source.complain(path.line, path.segments.join("::")),
-                );
+                check(source.package(), used, source.complain(path.line, path.segments.join("::")));
             }
         }
     }
@@ -104,15 +87,11 @@ fn dependencies(manifest: &str) -> Vec<(usize, String)> {
         let mut entry = line;
         if let Some(header) = line.strip_prefix('[') {
             section = header.trim_end_matches(']');
-            entry = section
-                .rsplit_once("dependencies.")
-                .map_or("", |(_, name)| name);
+            entry = section.rsplit_once("dependencies.").map_or("", |(_, name)| name);
         }
         let ships = section.contains("dependencies") && !section.contains("dev-dependencies");
         if let Some(rest) = entry.strip_prefix("trunkline-").filter(|_| ships) {
-            let end = rest
-                .find(|c: char| !c.is_alphanumeric())
-                .unwrap_or(rest.len());
+            let end = rest.find(|c: char| !c.is_alphanumeric()).unwrap_or(rest.len());
             found.push((index + 1, rest[..end].to_owned()));
         }
     }
@@ -121,17 +100,12 @@ fn dependencies(manifest: &str) -> Vec<(usize, String)> {
 
 fn core_arrows(sources: &[Source]) -> Vec<String> {
     let mut complaints = Vec::new();
-    let core: Vec<_> = sources
-        .iter()
-        .filter(|source| source.package() == "crates/core")
-        .collect();
+    let core: Vec<_> = sources.iter().filter(|source| source.package() == "crates/core").collect();
     for edge in edges(&core) {
         let allowed = if BASICS.contains(&&*edge.from) {
             Some(&[][..])
         } else {
-            CORE.iter()
-                .find(|(name, _)| *name == edge.from)
-                .map(|(_, allowed)| *allowed)
+            CORE.iter().find(|(name, _)| *name == edge.from).map(|(_, allowed)| *allowed)
         };
         let (from, to) = (&edge.from, &edge.to);
         match allowed {
@@ -152,10 +126,7 @@ fn core_arrows(sources: &[Source]) -> Vec<String> {
 
 fn core_reaches_out(sources: &[Source]) -> Vec<String> {
     let mut complaints = Vec::new();
-    for source in sources
-        .iter()
-        .filter(|source| source.package() == "crates/core")
-    {
+    for source in sources.iter().filter(|source| source.package() == "crates/core") {
         for outside in OUTSIDE_CORE {
             for at in lex::find(&source.live, outside) {
                 let what = format!("`{outside}`: the core is sans-I/O; take it as an argument");
@@ -170,17 +141,11 @@ fn cycles(sources: &[Source]) -> Vec<String> {
     let mut complaints = Vec::new();
     let packages: BTreeSet<_> = sources.iter().map(Source::package).collect();
     for package in packages {
-        let own: Vec<_> = sources
-            .iter()
-            .filter(|source| source.package() == package)
-            .collect();
+        let own: Vec<_> = sources.iter().filter(|source| source.package() == package).collect();
         let edges = edges(&own);
         let mut uses: BTreeMap<&str, BTreeMap<&str, &str>> = BTreeMap::new();
         for edge in &edges {
-            uses.entry(&edge.from)
-                .or_default()
-                .entry(&edge.to)
-                .or_insert(&edge.place);
+            uses.entry(&edge.from).or_default().entry(&edge.to).or_insert(&edge.place);
         }
         for edge in &edges {
             // A cycle is told once, from its first module by name.
@@ -247,11 +212,7 @@ fn edges(package: &[&Source]) -> Vec<Edge> {
             let to = exports.get(&to).unwrap_or(&to).clone();
             if to == "*" || modules.contains(&to) && to != module[0] {
                 let place = format!("{}:{}", source.path, path.line);
-                found.push(Edge {
-                    from: module[0].clone(),
-                    to,
-                    place,
-                });
+                found.push(Edge { from: module[0].clone(), to, place });
             }
         }
     }
@@ -261,15 +222,12 @@ fn edges(package: &[&Source]) -> Vec<Edge> {
 /// Names the crate root re-exports, and the module each comes from.
 fn exports(package: &[&Source], modules: &BTreeSet<String>) -> BTreeMap<String, String> {
     let mut exports = BTreeMap::new();
-    let roots = package
-        .iter()
-        .filter(|source| source.module().is_some_and(|module| module.is_empty()));
+    let roots =
+        package.iter().filter(|source| source.module().is_some_and(|module| module.is_empty()));
     for root in roots {
         for (at, _) in root.live.match_indices("use ") {
             let tree = root.live[at + 4..].split(';').next().unwrap_or("");
-            let local = tree
-                .trim_start_matches("self::")
-                .trim_start_matches("crate::");
+            let local = tree.trim_start_matches("self::").trim_start_matches("crate::");
             for path in lex::paths(&format!("crate::{local}")) {
                 if let [_, module, .., name] = &path.segments[..]
                     && modules.contains(module)
@@ -314,15 +272,9 @@ fn a_crate_that_looks_up_is_found() {
         "crates/core/Cargo.toml:2: crates/core may not use trunkline-plan",
     );
     let table = "[dependencies.trunkline-lab]\nworkspace = true\n";
-    expect_one(
-        crate_arrows(&[("crates/plan".to_owned(), table.to_owned())], &[]),
-        "trunkline-lab",
-    );
+    expect_one(crate_arrows(&[("crates/plan".to_owned(), table.to_owned())], &[]), "trunkline-lab");
     let source = Source::new("crates/live/src/a.rs", "use trunkline_lab::engine;");
-    expect_one(
-        crate_arrows(&[], &[source]),
-        "crates/live may not use trunkline-lab",
-    );
+    expect_one(crate_arrows(&[], &[source]), "crates/live may not use trunkline-lab");
     let source = Source::new(
         "crates/lab/src/a.rs",
         "use trunkline_core::{bond, tcp};\nuse trunkline_lab::engine;",
@@ -339,54 +291,23 @@ fn modules_of_the_core_use_only_what_lies_below() {
 fn a_module_of_the_core_that_looks_up_is_found() {
     let lib = "pub mod bond; pub mod cc; pub mod tcp; pub mod time; pub use tcp::Segment;";
     let check = |path: &str, text: &str| {
-        let empty = [
-            "bond/mod.rs",
-            "cc/mod.rs",
-            "tcp/mod.rs",
-            "time.rs",
-            "odd.rs",
-        ];
-        let mut sources: Vec<_> = empty
-            .map(|name| Source::new(&format!("crates/core/src/{name}"), ""))
-            .into();
+        let empty = ["bond/mod.rs", "cc/mod.rs", "tcp/mod.rs", "time.rs", "odd.rs"];
+        let mut sources: Vec<_> =
+            empty.map(|name| Source::new(&format!("crates/core/src/{name}"), "")).into();
         sources.push(Source::new("crates/core/src/lib.rs", lib));
         sources.push(Source::new(&format!("crates/core/src/{path}"), text));
         core_arrows(&sources)
     };
     expect_one(
-        check(
-            "bond/eql.rs",
-            "use crate::{tcp::Connection, time::Instant};",
-        ),
+        check("bond/eql.rs", "use crate::{tcp::Connection, time::Instant};"),
         "bond may not use core::tcp",
     );
-    expect_one(
-        check("time.rs", "let x = crate::cc::reno();"),
-        "time may not use core::cc",
-    );
-    expect_one(
-        check("cc/reno.rs", "use super::super::tcp;"),
-        "cc may not use core::tcp",
-    );
-    expect_one(
-        check("cc/reno.rs", "use crate::Segment;"),
-        "cc may not use core::tcp",
-    );
-    expect_one(
-        check("cc/reno.rs", "use crate::*;"),
-        "cc may not use core::*",
-    );
-    expect_one(
-        check("odd.rs", "use crate::time;"),
-        "core::odd is not in the table",
-    );
-    assert!(
-        check(
-            "tcp/a.rs",
-            "mod field { use super::super::b; }\nuse crate::cc::Cc;"
-        )
-        .is_empty()
-    );
+    expect_one(check("time.rs", "let x = crate::cc::reno();"), "time may not use core::cc");
+    expect_one(check("cc/reno.rs", "use super::super::tcp;"), "cc may not use core::tcp");
+    expect_one(check("cc/reno.rs", "use crate::Segment;"), "cc may not use core::tcp");
+    expect_one(check("cc/reno.rs", "use crate::*;"), "cc may not use core::*");
+    expect_one(check("odd.rs", "use crate::time;"), "core::odd is not in the table");
+    assert!(check("tcp/a.rs", "mod field { use super::super::b; }\nuse crate::cc::Cc;").is_empty());
     assert!(check("cc/a.rs", "#[cfg(test)]\nmod tests { use crate::tcp; }").is_empty());
 }
 
@@ -398,10 +319,7 @@ fn the_core_is_sans_io() {
 #[test]
 fn a_core_that_reaches_out_is_found() {
     let source = |path| Source::new(path, "fn f() { std::fs::read(name) }");
-    expect_one(
-        core_reaches_out(&[source("crates/core/src/a.rs")]),
-        "`std::fs`",
-    );
+    expect_one(core_reaches_out(&[source("crates/core/src/a.rs")]), "`std::fs`");
     assert!(core_reaches_out(&[source("crates/cli/src/a.rs")]).is_empty());
 }
 
@@ -420,8 +338,5 @@ fn a_cycle_is_found_once() {
         Source::new("crates/plan/src/b.rs", "use crate::a::A;"),
         Source::new("crates/plan/src/a.rs", "#[cfg(test)]\nuse crate::b;"),
     ];
-    expect_one(
-        cycles(&sources),
-        "crates/lab/src/a.rs:1: cycle a → b → c → a",
-    );
+    expect_one(cycles(&sources), "crates/lab/src/a.rs:1: cycle a → b → c → a");
 }

@@ -110,11 +110,7 @@ pub fn declared(code: &str, keywords: &[&str]) -> Vec<Declared> {
             let name = &code[name_at..word_end(code.as_bytes(), name_at)];
             if !name.is_empty() {
                 let name = name.to_owned();
-                found.push(Declared {
-                    name,
-                    line: line_of(code, at),
-                    at,
-                });
+                found.push(Declared { name, line: line_of(code, at), at });
             }
         }
     }
@@ -146,10 +142,7 @@ pub fn paths(code: &str) -> Vec<CodePath> {
         let mut flat = Vec::new();
         read_to = use_tree(code, at, &[], &mut flat);
         let line = line_of(code, at);
-        found.extend(
-            flat.into_iter()
-                .map(|segments| CodePath { segments, line, at }),
-        );
+        found.extend(flat.into_iter().map(|segments| CodePath { segments, line, at }));
     }
     found
 }
@@ -159,21 +152,16 @@ pub fn find<'a>(text: &'a str, pattern: &'a str) -> impl Iterator<Item = usize> 
     let bytes = text.as_bytes();
     let open_start = pattern.bytes().next().is_some_and(is_word);
     let open_end = pattern.bytes().next_back().is_some_and(is_word);
-    text.match_indices(pattern)
-        .map(|(at, _)| at)
-        .filter(move |&at| {
-            let before = at.checked_sub(1).map(|before| bytes[before]);
-            let after = bytes.get(at + pattern.len()).copied();
-            !(open_start && before.is_some_and(is_word) || open_end && after.is_some_and(is_word))
-        })
+    text.match_indices(pattern).map(|(at, _)| at).filter(move |&at| {
+        let before = at.checked_sub(1).map(|before| bytes[before]);
+        let after = bytes.get(at + pattern.len()).copied();
+        !(open_start && before.is_some_and(is_word) || open_end && after.is_some_and(is_word))
+    })
 }
 
 /// The line, counted from 1, of an offset.
 pub fn line_of(text: &str, at: usize) -> usize {
-    1 + text.as_bytes()[..at]
-        .iter()
-        .filter(|&&byte| byte == b'\n')
-        .count()
+    1 + text.as_bytes()[..at].iter().filter(|&&byte| byte == b'\n').count()
 }
 
 fn use_tree(code: &str, at: usize, prefix: &[String], out: &mut Vec<Vec<String>>) -> usize {
@@ -252,10 +240,7 @@ fn blank(bytes: &mut [u8], range: Range<usize>) {
 }
 
 fn line_end(bytes: &[u8], at: usize) -> usize {
-    bytes[at..]
-        .iter()
-        .position(|&byte| byte == b'\n')
-        .map_or(bytes.len(), |length| at + length)
+    bytes[at..].iter().position(|&byte| byte == b'\n').map_or(bytes.len(), |length| at + length)
 }
 
 fn block_comment_end(bytes: &[u8], start: usize) -> usize {
@@ -295,10 +280,7 @@ fn raw_string_end(bytes: &[u8], start: usize, word_end: usize) -> Option<usize> 
     if !matches!(&bytes[start..word_end], b"r" | b"br" | b"cr") {
         return None;
     }
-    let hashes = bytes[word_end..]
-        .iter()
-        .take_while(|&&byte| byte == b'#')
-        .count();
+    let hashes = bytes[word_end..].iter().take_while(|&&byte| byte == b'#').count();
     let inside = word_end + hashes + 1;
     if bytes.get(inside - 1) != Some(&b'"') {
         return None;
@@ -316,8 +298,7 @@ fn char_end(text: &str, quote: usize) -> Option<usize> {
     match rest.next()?.1 {
         '\\' => {
             rest.next()?;
-            rest.find(|&(_, c)| c == '\'')
-                .map(|(length, _)| quote + 1 + length + 1)
+            rest.find(|&(_, c)| c == '\'').map(|(length, _)| quote + 1 + length + 1)
         }
         _ => {
             let (length, next) = rest.next()?;
@@ -331,10 +312,7 @@ fn spaces(text: &str) -> usize {
 }
 
 fn word_end(bytes: &[u8], at: usize) -> usize {
-    bytes[at..]
-        .iter()
-        .position(|&byte| !is_word(byte))
-        .map_or(bytes.len(), |length| at + length)
+    bytes[at..].iter().position(|&byte| !is_word(byte)).map_or(bytes.len(), |length| at + length)
 }
 
 fn is_word(byte: u8) -> bool {
@@ -347,10 +325,7 @@ fn literals_and_comments_are_blank_and_lifetimes_are_not() {
         "a /* x /* y */ z */ \"q\\\"{\" 'b' '\\'' b'\\n' &'static r#\"{\"}\"# // end é\nnext";
     let code = mask(text);
     assert_eq!(code.len(), text.len());
-    assert_eq!(
-        code.split_whitespace().collect::<Vec<_>>(),
-        ["a", "b", "&'static", "next"]
-    );
+    assert_eq!(code.split_whitespace().collect::<Vec<_>>(), ["a", "b", "&'static", "next"]);
 }
 
 #[test]
@@ -358,26 +333,15 @@ fn functions_are_measured_from_name_to_brace() {
     let code =
         "fn a();\nfn b(x: [u8; 2]) -> u8 {\n    { 1 }\n}\n#[cfg(test)]\nmod t { fn c() {} }\n";
     let live = without(code, &test_items(code));
-    let found: Vec<_> = functions(&live)
-        .into_iter()
-        .map(|f| (f.name, f.line, f.lines))
-        .collect();
+    let found: Vec<_> = functions(&live).into_iter().map(|f| (f.name, f.line, f.lines)).collect();
     assert_eq!(found, [("b".to_owned(), 2, 3)]);
 }
 
 #[test]
 fn use_trees_are_flattened() {
     let code = "use crate::{a::{self, B as C}, d};\nlet x = super::e::f::<u8>(trunkline_core::g);";
-    let found: Vec<_> = paths(code)
-        .into_iter()
-        .map(|path| path.segments.join("::"))
-        .collect();
-    let expected = [
-        "crate::a::self",
-        "crate::a::B",
-        "crate::d",
-        "super::e::f",
-        "trunkline_core::g",
-    ];
+    let found: Vec<_> = paths(code).into_iter().map(|path| path.segments.join("::")).collect();
+    let expected =
+        ["crate::a::self", "crate::a::B", "crate::d", "super::e::f", "trunkline_core::g"];
     assert_eq!(found, expected);
 }

@@ -14,21 +14,13 @@ fn unreachable(sources: &[Source]) -> Vec<String> {
         }
         let (base, _) = source.path.rsplit_once('/').unwrap();
         let own = source.path.strip_suffix(".rs").unwrap();
-        let inside = if is_root(source) || source.path.ends_with("/mod.rs") {
-            base
-        } else {
-            own
-        };
+        let inside = if is_root(source) || source.path.ends_with("/mod.rs") { base } else { own };
         for module in lex::modules(&source.code).0 {
             let places = [
                 format!("{inside}/{}.rs", module.name),
                 format!("{inside}/{}/mod.rs", module.name),
             ];
-            open.extend(
-                sources
-                    .iter()
-                    .filter(|source| places.contains(&source.path)),
-            );
+            open.extend(sources.iter().filter(|source| places.contains(&source.path)));
         }
     }
     let lost = sources
@@ -45,10 +37,7 @@ fn is_root(source: &Source) -> bool {
 
 fn headerless(sources: &[Source]) -> Vec<String> {
     let silent = sources.iter().filter(|source| {
-        let header = source
-            .text
-            .lines()
-            .take_while(|line| line.starts_with("//!"));
+        let header = source.text.lines().take_while(|line| line.starts_with("//!"));
         let ships = !source.live.trim().is_empty() || source.module().is_some();
         let test_file = source.path.ends_with("/tests.rs") || source.path.contains("/tests/");
         ships && !test_file && header.flat_map(str::split_whitespace).count() < 4

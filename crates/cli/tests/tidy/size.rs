@@ -8,15 +8,10 @@ const FUNCTION_LINES_MAX: usize = 70;
 const LINE_COLUMNS_MAX: usize = 110;
 
 fn long_files(sources: &[Source]) -> Vec<String> {
-    let long = sources
-        .iter()
-        .filter(|source| source.live_lines > FILE_LINES_MAX);
+    let long = sources.iter().filter(|source| source.live_lines > FILE_LINES_MAX);
     let complaint = |source: &Source| {
         let lines = source.live_lines;
-        source.complain(
-            1,
-            format!("{lines} lines, at most {FILE_LINES_MAX}: split it by topic"),
-        )
+        source.complain(1, format!("{lines} lines, at most {FILE_LINES_MAX}: split it by topic"))
     };
     long.map(complaint).collect()
 }
@@ -59,17 +54,11 @@ fn files_are_short() {
 
 #[test]
 fn a_long_file_is_found_and_its_tests_are_not_counted() {
-    let tests = format!(
-        "#[cfg(test)]\nmod tests {{\n{}}}\n",
-        "\n".repeat(FILE_LINES_MAX)
-    );
+    let tests = format!("#[cfg(test)]\nmod tests {{\n{}}}\n", "\n".repeat(FILE_LINES_MAX));
     let fits = "\n".repeat(FILE_LINES_MAX) + &tests;
     assert!(long_files(&[Source::new("crates/core/src/a.rs", &fits)]).is_empty());
     let long = "\n".repeat(FILE_LINES_MAX + 1) + &tests;
-    expect_one(
-        long_files(&[Source::new("crates/core/src/a.rs", &long)]),
-        "701 lines",
-    );
+    expect_one(long_files(&[Source::new("crates/core/src/a.rs", &long)]), "701 lines");
     assert!(long_files(&[Source::new("crates/core/src/a/tests.rs", &long)]).is_empty());
 }
 
@@ -82,10 +71,7 @@ fn functions_are_short() {
 fn a_long_function_is_found() {
     let function = |lines: usize| format!("fn f() {{\n{}}}\n", "    g();\n".repeat(lines - 2));
     assert!(long_functions(&[Source::new("crates/core/src/a.rs", &function(70))]).is_empty());
-    expect_one(
-        long_functions(&[Source::new("crates/core/src/a.rs", &function(71))]),
-        "`f` has 71",
-    );
+    expect_one(long_functions(&[Source::new("crates/core/src/a.rs", &function(71))]), "`f` has 71");
 }
 
 #[test]
@@ -97,8 +83,5 @@ fn lines_are_short() {
 fn a_long_line_is_found_and_a_comment_may_be_long() {
     let wide = "x".repeat(120);
     let text = format!("// {wide}\nlet a = \"{wide}\";\n");
-    expect_one(
-        long_lines(&[Source::new("crates/core/src/a.rs", &text)]),
-        "a.rs:2: 131 columns",
-    );
+    expect_one(long_lines(&[Source::new("crates/core/src/a.rs", &text)]), "a.rs:2: 131 columns");
 }

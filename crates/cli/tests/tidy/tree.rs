@@ -42,11 +42,7 @@ impl Source {
 
     /// The directory of the package this file belongs to: `crates/core`, `benches`, `fuzz`.
     pub fn package(&self) -> &str {
-        let depth = if self.path.starts_with("crates/") {
-            2
-        } else {
-            1
-        };
+        let depth = if self.path.starts_with("crates/") { 2 } else { 1 };
         let ends = self.path.match_indices('/').map(|(at, _)| at);
         ends.take(depth).last().map_or("", |end| &self.path[..end])
     }
@@ -58,15 +54,9 @@ impl Source {
 
     /// The module path below the crate root, for files under `src/`.
     pub fn module(&self) -> Option<Vec<String>> {
-        let inside = self
-            .path
-            .strip_prefix(self.package())?
-            .strip_prefix("/src/")?;
-        let mut module: Vec<_> = inside
-            .strip_suffix(".rs")?
-            .split('/')
-            .map(str::to_owned)
-            .collect();
+        let inside = self.path.strip_prefix(self.package())?.strip_prefix("/src/")?;
+        let mut module: Vec<_> =
+            inside.strip_suffix(".rs")?.split('/').map(str::to_owned).collect();
         if module.last().is_some_and(|last| last == "mod") || matches!(inside, "lib.rs" | "main.rs")
         {
             module.pop();
@@ -96,9 +86,7 @@ pub fn top() -> PathBuf {
 
 /// Every Rust source of the workspace.
 pub fn sources() -> Vec<Source> {
-    let files = ["crates", "benches", "fuzz"]
-        .iter()
-        .flat_map(|place| files(place));
+    let files = ["crates", "benches", "fuzz"].iter().flat_map(|place| files(place));
     let rust = files.filter(|path| path.ends_with(".rs"));
     let sources: Vec<_> = rust.map(|path| Source::new(&path, &read(&path))).collect();
     assert!(sources.len() > 20, "the sources were not found");
@@ -107,9 +95,7 @@ pub fn sources() -> Vec<Source> {
 
 /// Every package directory with its manifest.
 pub fn manifests() -> Vec<(String, String)> {
-    let files = ["crates", "benches", "fuzz"]
-        .iter()
-        .flat_map(|place| files(place));
+    let files = ["crates", "benches", "fuzz"].iter().flat_map(|place| files(place));
     let manifests = files.filter_map(|path| path.strip_suffix("/Cargo.toml").map(str::to_owned));
     manifests
         .map(|package| (read(&format!("{package}/Cargo.toml")), package))
@@ -123,27 +109,14 @@ pub fn files(place: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut open = vec![top().join(place)];
     while let Some(path) = open.pop() {
-        let name = path
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         if path.is_dir() {
             if !matches!(name.as_str(), "target" | ".git" | "out" | "artifacts") {
-                open.extend(
-                    fs::read_dir(&path)
-                        .unwrap()
-                        .map(|entry| entry.unwrap().path()),
-                );
+                open.extend(fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
             }
         } else if path.is_file() {
             let relative = path.strip_prefix(top()).unwrap();
-            found.push(
-                relative
-                    .to_string_lossy()
-                    .trim_start_matches("./")
-                    .to_owned(),
-            );
+            found.push(relative.to_string_lossy().trim_start_matches("./").to_owned());
         }
     }
     found.sort();
@@ -159,12 +132,7 @@ pub fn read(path: &str) -> String {
 /// Fails with every complaint on a line of its own.
 #[track_caller]
 pub fn expect_clean(complaints: Vec<String>) {
-    assert!(
-        complaints.is_empty(),
-        "{} to mend:\n{}\n",
-        complaints.len(),
-        complaints.join("\n")
-    );
+    assert!(complaints.is_empty(), "{} to mend:\n{}\n", complaints.len(), complaints.join("\n"));
 }
 
 /// Fails unless there is exactly one complaint and it has these words.

@@ -35,21 +35,9 @@ const BANNED: &[(&str, Scope, &str)] = &[
     (concat!("db", "g!("), Scope::Text, "take it out"),
     (concat!("FIX", "ME"), Scope::Text, LEFT_OVER),
     (concat!("XX", "X"), Scope::Text, LEFT_OVER),
-    (
-        concat!("allow(dead", "_code)"),
-        Scope::Text,
-        "delete what nobody uses",
-    ),
-    (
-        concat!("#[ign", "ore"),
-        Scope::Text,
-        "a test runs or does not exist",
-    ),
-    (
-        "thread::sleep",
-        Scope::Code { except: &[] },
-        "wait for the event, or move virtual time",
-    ),
+    (concat!("allow(dead", "_code)"), Scope::Text, "delete what nobody uses"),
+    (concat!("#[ign", "ore"), Scope::Text, "a test runs or does not exist"),
+    ("thread::sleep", Scope::Code { except: &[] }, "wait for the event, or move virtual time"),
     ("SystemTime::now", Scope::Code { except: CLOCKS }, NO_CLOCK),
     ("Instant::now(", Scope::Code { except: CLOCKS }, NO_CLOCK),
     ("thread_rng", Scope::Code { except: &[] }, NO_RNG),
@@ -81,11 +69,7 @@ const BANNED: &[(&str, Scope, &str)] = &[
     ("eprintln!", Scope::Live { except: PRINTS }, NO_PRINT),
     ("eprint!", Scope::Live { except: PRINTS }, NO_PRINT),
     ("unsafe", Scope::Code { except: UNSAFE }, NO_UNSAFE),
-    (
-        "allow(unsafe_code)",
-        Scope::Code { except: UNSAFE },
-        NO_UNSAFE,
-    ),
+    ("allow(unsafe_code)", Scope::Code { except: UNSAFE }, NO_UNSAFE),
 ];
 
 /// Words that say nothing in a name, with what to do.
@@ -104,16 +88,8 @@ const MACHINE_PATHS: &[&str] = &[
     concat!("/t", "mp/"),
 ];
 /// What is read for them, besides the sources.
-const TEXT_PLACES: &[&str] = &[
-    ".ci",
-    "crates",
-    "benches",
-    "fuzz",
-    "docs",
-    "plans",
-    "published",
-    "scripts",
-];
+const TEXT_PLACES: &[&str] =
+    &[".ci", "crates", "benches", "fuzz", "docs", "plans", "published", "scripts"];
 
 fn banned(sources: &[Source]) -> Vec<String> {
     let mut complaints = Vec::new();
@@ -137,24 +113,19 @@ fn banned(sources: &[Source]) -> Vec<String> {
 fn empty_names(sources: &[Source]) -> Vec<String> {
     let mut complaints = Vec::new();
     for source in sources {
-        for declared in lex::declared(
-            &source.live,
-            &["fn", "struct", "enum", "trait", "type", "mod"],
-        ) {
+        for declared in
+            lex::declared(&source.live, &["fn", "struct", "enum", "trait", "type", "mod"])
+        {
             if TERMS.iter().any(|(term, _)| *term == declared.name) {
                 continue;
             }
             let words = name_words(&declared.name);
-            let empty = words
-                .iter()
-                .find(|word| EMPTY_WORDS.contains(&word.as_str()));
+            let empty = words.iter().find(|word| EMPTY_WORDS.contains(&word.as_str()));
             let prefix = words.first().filter(|_| words.len() > 1);
             let prefix = prefix.filter(|word| EMPTY_PREFIXES.contains(&word.as_str()));
             if let Some(word) = empty.or(prefix) {
-                let what = format!(
-                    "`{}`: `{word}` says nothing, name what it is or does",
-                    declared.name
-                );
+                let what =
+                    format!("`{}`: `{word}` says nothing, name what it is or does", declared.name);
                 complaints.push(source.complain(declared.line, what));
             }
         }
@@ -180,10 +151,7 @@ fn machine_paths<'a>(texts: impl Iterator<Item = (&'a str, &'a str)>) -> Vec<Str
     let mut complaints = Vec::new();
     for (path, text) in texts {
         let is_test = path.contains("/tests/") || path.ends_with("/tests.rs");
-        for place in MACHINE_PATHS
-            .iter()
-            .filter(|place| !(is_test && place.starts_with("/t")))
-        {
+        for place in MACHINE_PATHS.iter().filter(|place| !(is_test && place.starts_with("/t"))) {
             for (at, _) in text.match_indices(place) {
                 let before = text[..at].chars().next_back();
                 if before.is_none_or(|c| !c.is_alphanumeric() && !".-_}/".contains(c)) {
@@ -223,10 +191,7 @@ fn each_banned_call_is_found() {
         };
         expect_one(one(path), "a.rs:2");
         if let Some(elsewhere) = elsewhere {
-            assert!(
-                one(elsewhere).is_empty(),
-                "{word} is allowed in {elsewhere}"
-            );
+            assert!(one(elsewhere).is_empty(), "{word} is allowed in {elsewhere}");
         }
     }
     let spared = Source::new(
@@ -267,32 +232,15 @@ fn no_path_of_one_machine_is_mentioned() {
     ] {
         paths.extend(files(name));
     }
-    let texts: Vec<_> = paths
-        .iter()
-        .map(|path| (path.as_str(), read(path)))
-        .collect();
-    expect_clean(machine_paths(
-        texts.iter().map(|(path, text)| (*path, text.as_str())),
-    ));
+    let texts: Vec<_> = paths.iter().map(|path| (path.as_str(), read(path))).collect();
+    expect_clean(machine_paths(texts.iter().map(|(path, text)| (*path, text.as_str()))));
 }
 
 #[test]
 fn a_path_of_one_machine_is_found() {
-    let text = [
-        "See ",
-        "/ho",
-        "me/ann/trunkline and https://a.example/ho",
-        "me/.",
-    ]
-    .concat();
-    expect_one(
-        machine_paths([("README.md", &*text)].into_iter()),
-        "README.md:1",
-    );
+    let text = ["See ", "/ho", "me/ann/trunkline and https://a.example/ho", "me/."].concat();
+    expect_one(machine_paths([("README.md", &*text)].into_iter()), "README.md:1");
     let text = ["cd /t", "mp/x"].concat();
     assert!(machine_paths([("crates/cli/tests/a.rs", &*text)].into_iter()).is_empty());
-    expect_one(
-        machine_paths([("scripts/a", &*text)].into_iter()),
-        "scripts/a:1",
-    );
+    expect_one(machine_paths([("scripts/a", &*text)].into_iter()), "scripts/a:1");
 }

@@ -38,10 +38,7 @@ pub struct Earliest {
 
 impl Default for Earliest {
     fn default() -> Self {
-        Earliest {
-            longest: 0,
-            last_arrival: [Instant::ZERO; 1 << FLOW_BITS],
-        }
+        Earliest { longest: 0, last_arrival: [Instant::ZERO; 1 << FLOW_BITS] }
     }
 }
 
@@ -80,9 +77,7 @@ impl Earliest {
             let ahead = horizon.max(member.wire_time(meta.len) * FRAMES_AHEAD);
             !member.is_full(meta.len) && member.backlog_time() < ahead
         };
-        let in_order = in_order
-            .map(|(index, _)| index)
-            .filter(|index| has_room(*index));
+        let in_order = in_order.map(|(index, _)| index).filter(|index| has_room(*index));
         let member = in_order.unwrap_or(first);
         if in_order.is_none() && !has_room(first) {
             return Target::Hold;

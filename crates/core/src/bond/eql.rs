@@ -33,10 +33,7 @@ pub(super) struct Record {
 
 impl Record {
     pub(super) const fn new(weight: BitRate) -> Self {
-        Record {
-            weight,
-            bytes_queued: 0,
-        }
+        Record { weight, bytes_queued: 0 }
     }
 
     const fn bytes_per_second(&self) -> u64 {

@@ -166,10 +166,7 @@ impl Member {
     /// When a frame of `len` bytes committed now would arrive at the far end.
     pub fn arrival(&self, now: Instant, len: u32) -> Instant {
         let (start, behind) = match self.in_flight.front() {
-            Some(head) => (
-                now.max(self.head_done),
-                self.backlog - self.wire_time(*head),
-            ),
+            Some(head) => (now.max(self.head_done), self.backlog - self.wire_time(*head)),
             None => (now, self.backlog),
         };
         start + behind + self.wire_time(len) + self.config.delay
@@ -294,19 +291,9 @@ impl Member {
         let in_flight = || self.in_flight.iter().copied();
         let sum = |lens: &mut dyn Iterator<Item = u32>| lens.map(u64::from).sum::<u64>();
         assert_eq!(self.waiting.bytes(), sum(&mut waiting()), "waiting bytes");
-        assert_eq!(
-            self.in_flight_bytes,
-            sum(&mut in_flight()),
-            "bytes in flight"
-        );
-        let backlog: Duration = waiting()
-            .chain(in_flight())
-            .map(|l| self.wire_time(l))
-            .sum();
+        assert_eq!(self.in_flight_bytes, sum(&mut in_flight()), "bytes in flight");
+        let backlog: Duration = waiting().chain(in_flight()).map(|l| self.wire_time(l)).sum();
         assert_eq!(self.backlog, backlog, "backlog");
-        assert!(
-            self.reported == 0 || !self.in_flight.is_empty(),
-            "reported bytes"
-        );
+        assert!(self.reported == 0 || !self.in_flight.is_empty(), "reported bytes");
     }
 }

@@ -49,12 +49,7 @@ pub struct BondConfig {
 impl BondConfig {
     /// A bond of this mode and MTU with four members at most and 64 packets of ingress.
     pub const fn new(mode: Mode, mtu: u16) -> Self {
-        BondConfig {
-            mode,
-            mtu,
-            max_slaves: eql::MAX_SLAVES,
-            ingress: Limit::Packets(64),
-        }
+        BondConfig { mode, mtu, max_slaves: eql::MAX_SLAVES, ingress: Limit::Packets(64) }
     }
 }
 
@@ -139,8 +134,7 @@ impl Bond {
     pub fn reopen(&mut self, now: Instant, cx: &mut Context) {
         while let Some(mut member) = self.members.pop() {
             purge(&mut member, now, cx);
-            cx.trace
-                .record(now, trace::Event::Emancipated(member.link()));
+            cx.trace.record(now, trace::Event::Emancipated(member.link()));
         }
         while let Some((waiting, _)) = self.ingress.pop() {
             self.drop_frame(now, cx, waiting.frame, DropReason::NoMember);
@@ -247,10 +241,7 @@ impl Bond {
             self.drop_frame(now, cx, frame, DropReason::TooBig);
             return;
         }
-        let waiting = Waiting {
-            frame,
-            flow: meta.flow,
-        };
+        let waiting = Waiting { frame, flow: meta.flow };
         cx.frames.set_waiting(frame, Place::Queue);
         match self.ingress.push(waiting, meta.len) {
             Ok(()) if self.is_held => {}
@@ -322,10 +313,7 @@ impl Bond {
 
     /// The next deadline: the decay, in the EQL modes.
     pub fn poll_timeout(&self) -> Option<(Instant, Reason)> {
-        self.config
-            .mode
-            .is_eql()
-            .then_some((self.next_decay, Reason::Decay))
+        self.config.mode.is_eql().then_some((self.next_decay, Reason::Decay))
     }
 
     /// Hands out what may be sent on a link now. What it appends belongs to the caller.
@@ -343,11 +331,14 @@ impl Bond {
         if !member.is_up() || member.waiting_frames() == 0 {
             return;
         }
+        let was_full = member.is_full(u32::from(self.config.mtu));
         member.transmit(now, burst);
         for frame in &burst.frames {
             cx.frames.set_waiting(*frame, Place::Transmitter);
         }
-        // What this made room for waits until the wire reports the frames: until then they count.
+        if was_full && self.is_held {
+            self.drain(now, cx);
+        }
     }
 
     /// The next thing the layer above should know.
@@ -363,10 +354,7 @@ impl Bond {
     fn drain(&mut self, now: Instant, cx: &mut Context) {
         self.is_held = false;
         while let Some(&(waiting, len)) = self.ingress.peek() {
-            let meta = FrameMeta {
-                len,
-                flow: waiting.flow,
-            };
+            let meta = FrameMeta { len, flow: waiting.flow };
             let pick = self.scheduler.pick(now, &self.members, meta);
             match pick.target {
                 Target::One { member, allowance } => self.commit_run(now, cx, member, allowance),
@@ -422,10 +410,7 @@ impl Bond {
         waiting: Waiting,
         len: u32,
     ) {
-        let meta = FrameMeta {
-            len,
-            flow: waiting.flow,
-        };
+        let meta = FrameMeta { len, flow: waiting.flow };
         self.scheduler.commit(now, &mut self.members, member, meta);
         self.stats.tx_packets += 1;
         self.stats.tx_bytes += u64::from(len);
@@ -455,8 +440,7 @@ impl Bond {
     fn drop_frame(&mut self, now: Instant, cx: &mut Context, frame: Frame, reason: DropReason) {
         self.stats.tx_dropped += 1;
         cx.drop_frame(frame, reason);
-        cx.trace
-            .record(now, trace::Event::Drop { link: None, reason });
+        cx.trace.record(now, trace::Event::Drop { link: None, reason });
     }
 
     /// Asserts what must always hold.
@@ -477,10 +461,7 @@ impl Bond {
         assert!(all_differ(&links), "a link is a member twice");
         let ingress: u64 = self.ingress.iter().map(|(_, len)| u64::from(*len)).sum();
         assert_eq!(self.ingress.bytes(), ingress, "ingress bytes");
-        assert!(
-            !self.config.mode.is_eql() || self.ingress.is_empty(),
-            "EQL commits at arrival"
-        );
+        assert!(!self.config.mode.is_eql() || self.ingress.is_empty(), "EQL commits at arrival");
     }
 }
 

@@ -17,13 +17,8 @@ pub enum Mode {
 
 impl Mode {
     /// Every mode there is, in the order they are listed to users.
-    pub const ALL: [Mode; 5] = [
-        Mode::Earliest,
-        Mode::Eql,
-        Mode::EqlEarly,
-        Mode::BalanceRr,
-        Mode::ActiveBackup,
-    ];
+    pub const ALL: [Mode; 5] =
+        [Mode::Earliest, Mode::Eql, Mode::EqlEarly, Mode::BalanceRr, Mode::ActiveBackup];
 
     /// The name in plans and output.
     pub const fn name(self) -> &'static str {

@@ -20,9 +20,7 @@ impl RoundRobin {
             return Target::None;
         }
         let first = self.packets as usize % members.len();
-        let turn = (first..members.len())
-            .chain(0..first)
-            .find(|index| members[*index].is_up());
+        let turn = (first..members.len()).chain(0..first).find(|index| members[*index].is_up());
         match turn {
             None => Target::None,
             Some(index) if members[index].is_full(meta.len) => Target::Hold,

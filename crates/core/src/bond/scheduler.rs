@@ -52,10 +52,7 @@ pub enum Target {
 impl Target {
     /// One frame for one member.
     pub(super) const fn single(member: usize, meta: FrameMeta) -> Target {
-        Target::One {
-            member,
-            allowance: meta.len,
-        }
+        Target::One { member, allowance: meta.len }
     }
 }
 

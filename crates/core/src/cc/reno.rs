@@ -34,9 +34,7 @@ impl Reno {
             initial,
             cwnd_max: mss.saturating_mul(settings.cwnd_max).max(initial),
             cwnd: initial,
-            ssthresh: settings
-                .initial_ssthresh
-                .map_or(u32::MAX, |n| n.saturating_mul(mss)),
+            ssthresh: settings.initial_ssthresh.map_or(u32::MAX, |n| n.saturating_mul(mss)),
             counter: 0,
             prior: None,
         }

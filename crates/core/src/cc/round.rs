@@ -44,9 +44,7 @@ mod tests {
     fn rounds_in(acks: u32, ended: fn(&mut Round, SeqNumber, SeqNumber) -> bool) -> u32 {
         let start = SeqNumber(u32::MAX - 3);
         let mut round = Round::starting(start + 10);
-        (1..=acks)
-            .filter(|n| ended(&mut round, start + *n, start + *n + 10))
-            .count() as u32
+        (1..=acks).filter(|n| ended(&mut round, start + *n, start + *n + 10)).count() as u32
     }
 
     #[test]

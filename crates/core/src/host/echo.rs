@@ -52,11 +52,7 @@ impl Host {
 
     /// The data of an echo is zeros here, so that only its length is carried.
     fn emit_echo(&mut self, cx: &mut Context, id: InterfaceId, kind: icmp::Kind, echo: Echo) {
-        let icmp = icmp::Repr {
-            kind,
-            ident: echo.ident,
-            seq: echo.seq,
-        };
+        let icmp = icmp::Repr { kind, ident: echo.ident, seq: echo.seq };
         let len = icmp::HEADER_LEN as u16 + echo.payload_len;
         let src = self.interfaces[id.0].address;
         let ip = self.ip_repr(src, echo.peer, Protocol::ICMP, len);
@@ -77,13 +73,5 @@ fn parse(
     let message = icmp::Packet::new_checked(packet.payload(), packet.payload_elided())?;
     let repr = icmp::Repr::parse(&message, integrity(cx, frame))?;
     let payload_len = ip.payload_len - icmp::HEADER_LEN as u16;
-    Ok((
-        repr.kind,
-        Echo {
-            peer: ip.src,
-            ident: repr.ident,
-            seq: repr.seq,
-            payload_len,
-        },
-    ))
+    Ok((repr.kind, Echo { peer: ip.src, ident: repr.ident, seq: repr.seq, payload_len }))
 }

@@ -53,7 +53,8 @@ impl Host {
                 if let Some(slot) = self.slot_mut(connection) {
                     slot.connection.handle_frame(now, cx, frame, &segment);
                 }
-                self.touched(now, cx, connection);
+                self.touched(connection);
+                self.rearm_connection(connection);
             }
             Some(_) => cx.frames.remove(frame),
             None => {
@@ -76,11 +77,7 @@ impl Host {
         let opens = flags.contains(wire_tcp::Flags::SYN)
             && !flags.contains(wire_tcp::Flags::ACK)
             && !flags.contains(wire_tcp::Flags::RST);
-        if opens {
-            self.accept(now, cx, id, tuple, segment)
-        } else {
-            None
-        }
+        if opens { self.accept(now, cx, id, tuple, segment) } else { None }
     }
 
     /// Answers a segment for no connection with a reset (RFC 9293, 3.10.7.1).
@@ -108,17 +105,7 @@ impl Host {
         let ident = self.next_ident;
         self.next_ident = ident.wrapping_add(1);
         let (dscp, ecn, ttl) = (0, Ecn::NotEct, TTL);
-        ipv4::Repr {
-            src,
-            dst,
-            protocol,
-            dscp,
-            ecn,
-            ident,
-            dont_fragment: false,
-            ttl,
-            payload_len,
-        }
+        ipv4::Repr { src, dst, protocol, dscp, ecn, ident, dont_fragment: false, ttl, payload_len }
     }
 }
 
@@ -140,11 +127,7 @@ fn parse_segment(cx: &mut Context, ip: &ipv4::Repr, frame: Frame) -> Result<Segm
 
 /// Damage that the bytes in memory may not show.
 pub(super) fn integrity(cx: &Context, frame: Frame) -> Integrity {
-    if cx.frames.is_corrupt(frame) {
-        Integrity::Corrupt
-    } else {
-        Integrity::Intact
-    }
+    if cx.frames.is_corrupt(frame) { Integrity::Corrupt } else { Integrity::Intact }
 }
 
 pub(super) fn reason(error: wire::Error) -> DropReason {

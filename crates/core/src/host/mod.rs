@@ -144,18 +144,12 @@ impl Host {
 
     /// The interface a link belongs to.
     pub fn interface_of(&self, link: LinkId) -> Option<InterfaceId> {
-        self.links
-            .iter()
-            .find(|(known, _)| *known == link)
-            .map(|(_, id)| *id)
+        self.links.iter().find(|(known, _)| *known == link).map(|(_, id)| *id)
     }
 
     /// The interface that reaches an address.
     pub fn route(&self, to: Ipv4Addr) -> Option<InterfaceId> {
-        self.interfaces
-            .iter()
-            .position(|i| i.peer == to)
-            .map(InterfaceId)
+        self.interfaces.iter().position(|i| i.peer == to).map(InterfaceId)
     }
 
     /// A frame arrived from a link.
@@ -164,18 +158,14 @@ impl Host {
         let Some(id) = self.interface_of(link) else {
             return cx.drop_frame(frame, crate::work::DropReason::NotForUs);
         };
-        self.interfaces[id.0]
-            .bond
-            .handle_frame(now, cx, link, frame);
+        self.interfaces[id.0].bond.handle_frame(now, cx, link, frame);
         self.run(now, cx, id);
     }
 
     /// A link's wire has taken `bytes` of what `poll_transmit` handed out.
     pub fn handle_transmitted(&mut self, now: Instant, cx: &mut Context, link: LinkId, bytes: u64) {
         if let Some(id) = self.interface_of(link) {
-            self.interfaces[id.0]
-                .bond
-                .handle_transmitted(now, cx, link, bytes);
+            self.interfaces[id.0].bond.handle_transmitted(now, cx, link, bytes);
             self.run(now, cx, id);
         }
     }
@@ -189,9 +179,7 @@ impl Host {
         change: LinkChange,
     ) {
         if let Some(id) = self.interface_of(link) {
-            self.interfaces[id.0]
-                .bond
-                .handle_link(now, cx, link, change);
+            self.interfaces[id.0].bond.handle_link(now, cx, link, change);
             self.run(now, cx, id);
         }
     }
@@ -208,7 +196,7 @@ impl Host {
             let id = ConnectionId(source - DEADLINE_CONNECTIONS);
             if let Some(slot) = self.slot_mut(id) {
                 slot.connection.handle_timeout(now, cx);
-                self.touched(now, cx, id);
+                self.serve(now, cx, id);
             }
         }
     }
@@ -224,9 +212,7 @@ impl Host {
         let Some(id) = self.interface_of(link) else {
             return;
         };
-        self.interfaces[id.0]
-            .bond
-            .poll_transmit(now, cx, link, burst);
+        self.interfaces[id.0].bond.poll_transmit(now, cx, link, burst);
         if !burst.is_empty() {
             self.run(now, cx, id);
         }
@@ -242,25 +228,25 @@ impl Host {
         self.events.pop_front()
     }
 
-    /// A connection changed: pass its events on, let it send, keep its deadline, forget it when done.
-    fn touched(&mut self, now: Instant, cx: &mut Context, id: ConnectionId) {
-        let Some(slot) = self
-            .connections
-            .get_mut(id.0 as usize)
-            .and_then(Option::as_mut)
-        else {
-            return;
-        };
+    /// A connection changed: pass its events on and let it send when its interface is pumped.
+    fn touched(&mut self, id: ConnectionId) -> Option<InterfaceId> {
+        let slot = self.connections.get_mut(id.0 as usize)?.as_mut()?;
         while let Some(event) = slot.connection.poll_event() {
             self.events.push_back(Event::Tcp(id, event));
         }
-        let interface = slot.interface;
         if !slot.runnable {
             slot.runnable = true;
-            self.interfaces[interface.0].runnable.push_back(id);
+            self.interfaces[slot.interface.0].runnable.push_back(id);
         }
-        self.pump(now, cx, interface);
-        self.rearm_connection(id);
+        Some(slot.interface)
+    }
+
+    /// A connection changed by itself or by its application: let what follows happen.
+    fn serve(&mut self, now: Instant, cx: &mut Context, id: ConnectionId) {
+        if let Some(interface) = self.touched(id) {
+            self.pump(now, cx, interface);
+            self.rearm_connection(id);
+        }
     }
 
     /// An interface changed: take in what it received, give it what it has room for.
@@ -278,10 +264,7 @@ impl Host {
         while self.interfaces[id.0].bond.has_room() {
             let interface = &mut self.interfaces[id.0];
             if let Some(frame) = interface.outbox.pop_front() {
-                let meta = FrameMeta {
-                    len: cx.frames.len(frame) as u32,
-                    flow: 0,
-                };
+                let meta = FrameMeta { len: cx.frames.len(frame) as u32, flow: 0 };
                 interface.bond.send(now, cx, frame, meta);
                 continue;
             }
@@ -294,10 +277,7 @@ impl Host {
             };
             match slot.connection.poll_transmit(now, cx) {
                 Some(frame) => {
-                    let meta = FrameMeta {
-                        len: cx.frames.len(frame) as u32,
-                        flow: slot.flow,
-                    };
+                    let meta = FrameMeta { len: cx.frames.len(frame) as u32, flow: slot.flow };
                     interface.bond.send(now, cx, frame, meta);
                     interface.runnable.push_back(connection);
                 }
@@ -317,11 +297,8 @@ impl Host {
     }
 
     fn rearm_connection(&mut self, id: ConnectionId) {
-        let deadline = self
-            .slot(id)
-            .and_then(|slot| slot.connection.poll_timeout());
-        self.deadlines
-            .set(DEADLINE_CONNECTIONS + id.0, deadline.map(|(at, _)| at));
+        let deadline = self.slot(id).and_then(|slot| slot.connection.poll_timeout());
+        self.deadlines.set(DEADLINE_CONNECTIONS + id.0, deadline.map(|(at, _)| at));
     }
 
     fn rearm_interface(&mut self, id: InterfaceId) {
@@ -335,11 +312,7 @@ impl Host {
             let waiting: usize = i.bond.members().iter().map(Member::waiting_frames).sum();
             i.outbox.len() + i.bond.ingress_frames() + waiting
         };
-        let early = self
-            .connections
-            .iter()
-            .flatten()
-            .map(|slot| slot.connection.held_frames());
+        let early = self.connections.iter().flatten().map(|slot| slot.connection.held_frames());
         self.interfaces.iter().map(held).sum::<usize>() + early.sum::<usize>()
     }
 

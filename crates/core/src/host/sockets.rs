@@ -48,12 +48,7 @@ impl Host {
         syn: &Segment,
     ) -> Option<ConnectionId> {
         let port = tuple.local.port();
-        let config = self
-            .listeners
-            .iter()
-            .find(|l| l.port == port)?
-            .config
-            .clone();
+        let config = self.listeners.iter().find(|l| l.port == port)?.config.clone();
         let iss = SeqNumber(self.rng.next_u32());
         let connection = Connection::accept(now, cx, config, tuple, iss, syn);
         let id = self.insert(now, cx, interface, connection, tuple);
@@ -72,13 +67,8 @@ impl Host {
         let id = ConnectionId(self.connections.len() as u32);
         let flow = flow_hash(&tuple);
         self.demux.insert((tuple.local.port(), tuple.remote), id);
-        self.connections.push(Some(Slot {
-            connection,
-            interface,
-            flow,
-            runnable: false,
-        }));
-        self.touched(now, cx, id);
+        self.connections.push(Some(Slot { connection, interface, flow, runnable: false }));
+        self.serve(now, cx, id);
         id
     }
 
@@ -94,7 +84,7 @@ impl Host {
             return 0;
         };
         let taken = slot.connection.write(now, data);
-        self.touched(now, cx, id);
+        self.serve(now, cx, id);
         taken
     }
 
@@ -111,7 +101,7 @@ impl Host {
             return 0;
         };
         let read = slot.connection.read(max, sink);
-        self.touched(now, cx, id);
+        self.serve(now, cx, id);
         read
     }
 
@@ -119,7 +109,7 @@ impl Host {
     pub fn close(&mut self, now: Instant, cx: &mut Context, id: ConnectionId) {
         if let Some(slot) = self.slot_mut(id) {
             slot.connection.close(now);
-            self.touched(now, cx, id);
+            self.serve(now, cx, id);
         }
     }
 
@@ -130,11 +120,7 @@ impl Host {
 
     /// Forgets a connection that has reached its end.
     pub fn forget(&mut self, cx: &mut Context, id: ConnectionId) {
-        if let Some(mut slot) = self
-            .connections
-            .get_mut(id.0 as usize)
-            .and_then(Option::take)
-        {
+        if let Some(mut slot) = self.connections.get_mut(id.0 as usize).and_then(Option::take) {
             slot.connection.release(cx);
             let tuple = slot.connection.tuple();
             self.demux.remove(&(tuple.local.port(), tuple.remote));

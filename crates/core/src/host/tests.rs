@@ -32,17 +32,12 @@ impl Pair {
                 priority: 0,
                 framing: Framing::PLAIN,
             };
-            bond.enslave(Instant::ZERO, &mut cx, member)
-                .expect("the bond is empty");
+            bond.enslave(Instant::ZERO, &mut cx, member).expect("the bond is empty");
             let mut host = Host::new(Rng::new(end as u64));
             host.attach(bond, ADDRESSES[end], ADDRESSES[1 - end], &[LINK]);
             host
         });
-        Pair {
-            now: Instant::ZERO,
-            cx,
-            hosts,
-        }
+        Pair { now: Instant::ZERO, cx, hosts }
     }
 
     /// Carries frames both ways until nothing moves, a millisecond per exchange.
@@ -79,15 +74,11 @@ fn a_connection_carries_bytes_both_ways_and_ends() {
     let config = Config::new(Profile::Modern, 1500);
     pair.hosts[1].listen(80, config.clone());
     let remote = SocketAddrV4::new(ADDRESSES[1], 80);
-    let client = pair.hosts[0]
-        .connect(pair.now, &mut pair.cx, config, remote)
-        .expect("a route");
+    let client = pair.hosts[0].connect(pair.now, &mut pair.cx, config, remote).expect("a route");
     pair.settle();
     assert_eq!(pair.events(0), [Event::Tcp(client, tcp::Event::Connected)]);
     let accepted = pair.events(1);
-    let Event::Accepted(server) = accepted[0] else {
-        panic!("{accepted:?}")
-    };
+    let Event::Accepted(server) = accepted[0] else { panic!("{accepted:?}") };
 
     let written = pair.hosts[0].write(pair.now, &mut pair.cx, client, Data::Bytes(b"hello"));
     assert_eq!(written, 5);
@@ -106,10 +97,7 @@ fn a_connection_carries_bytes_both_ways_and_ends() {
     assert_eq!(pair.events(1), [Event::Tcp(server, tcp::Event::PeerClosed)]);
     pair.hosts[1].close(pair.now, &mut pair.cx, server);
     pair.settle();
-    assert!(
-        pair.events(1)
-            .contains(&Event::Tcp(server, tcp::Event::Closed))
-    );
+    assert!(pair.events(1).contains(&Event::Tcp(server, tcp::Event::Closed)));
     pair.hosts[1].forget(&mut pair.cx, server);
     assert!(pair.hosts[1].connection(server).is_none());
     assert_eq!(pair.cx.frames.live(), 0);
@@ -120,33 +108,20 @@ fn a_segment_for_nobody_is_answered_with_a_reset() {
     let mut pair = Pair::new();
     let config = Config::new(Profile::Modern, 1500);
     let remote = SocketAddrV4::new(ADDRESSES[1], 81);
-    let client = pair.hosts[0]
-        .connect(pair.now, &mut pair.cx, config, remote)
-        .expect("a route");
+    let client = pair.hosts[0].connect(pair.now, &mut pair.cx, config, remote).expect("a route");
     pair.settle();
     assert_eq!(pair.events(0), [Event::Tcp(client, tcp::Event::Reset)]);
-    assert_eq!(
-        pair.cx.work.dropped(crate::work::DropReason::NoConnection),
-        1
-    );
+    assert_eq!(pair.cx.work.dropped(crate::work::DropReason::NoConnection), 1);
 }
 
 #[test]
 fn an_echo_comes_back_with_its_numbers() {
     let mut pair = Pair::new();
-    let echo = Echo {
-        peer: ADDRESSES[1],
-        ident: 7,
-        seq: 3,
-        payload_len: 56,
-    };
+    let echo = Echo { peer: ADDRESSES[1], ident: 7, seq: 3, payload_len: 56 };
     pair.hosts[0].send_echo(pair.now, &mut pair.cx, echo);
     pair.settle();
     assert_eq!(pair.events(0), [Event::EchoReply(echo)]);
-    let nowhere = Echo {
-        peer: Ipv4Addr::new(9, 9, 9, 9),
-        ..echo
-    };
+    let nowhere = Echo { peer: Ipv4Addr::new(9, 9, 9, 9), ..echo };
     pair.hosts[0].send_echo(pair.now, &mut pair.cx, nowhere);
     pair.settle();
     assert_eq!(pair.events(0), []);

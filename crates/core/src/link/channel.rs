@@ -215,11 +215,7 @@ impl Channel {
             return Offered::Started(self.start(now, cx, frame));
         }
         let len = cx.frames.len(frame) as u32;
-        match self
-            .queue
-            .as_mut()
-            .map_or(Err(frame), |q| q.push(frame, len))
-        {
+        match self.queue.as_mut().map_or(Err(frame), |q| q.push(frame, len)) {
             Ok(()) => Offered::Queued,
             Err(frame) => {
                 self.drop_frame(now, cx, frame, DropReason::QueueFull);
@@ -316,10 +312,7 @@ mod tests {
                 gap: 0,
             },
             clocking: Clocking::Own,
-            wire: WireConfig {
-                delay: Duration::from_millis(5),
-                ..WireConfig::default()
-            },
+            wire: WireConfig { delay: Duration::from_millis(5), ..WireConfig::default() },
             queue: None,
         }
     }
@@ -351,20 +344,14 @@ mod tests {
     fn the_links_own_buffer_takes_frames_while_busy_and_drops_beyond() {
         let mut cx = Context::new();
         let mut channel = Channel::new(
-            ChannelConfig {
-                queue: Some(Limit::Packets(1)),
-                ..config(10_000)
-            },
+            ChannelConfig { queue: Some(Limit::Packets(1)), ..config(10_000) },
             Rng::new(1),
         );
         let offer = |channel: &mut Channel, cx: &mut Context| {
             let frame = cx.frames.insert(&[], 98);
             channel.offer(at(0), cx, frame)
         };
-        assert_eq!(
-            offer(&mut channel, &mut cx),
-            Offered::Started(Started::At(at(100)))
-        );
+        assert_eq!(offer(&mut channel, &mut cx), Offered::Started(Started::At(at(100))));
         assert_eq!(offer(&mut channel, &mut cx), Offered::Queued);
         assert_eq!(offer(&mut channel, &mut cx), Offered::Dropped);
         assert_eq!(cx.work.dropped(DropReason::QueueFull), 1);
@@ -398,13 +385,7 @@ mod tests {
         let mut channels: Vec<Channel> = (0..2)
             .map(|_| {
                 let clocking = Clocking::Chip;
-                Channel::new(
-                    ChannelConfig {
-                        clocking,
-                        ..config(10_000)
-                    },
-                    Rng::new(1),
-                )
+                Channel::new(ChannelConfig { clocking, ..config(10_000) }, Rng::new(1))
             })
             .collect();
         for (slot, channel) in channels.iter_mut().enumerate() {
@@ -419,10 +400,6 @@ mod tests {
         while let Some(slot) = chip.poll_finished(at(200)) {
             assert_eq!(channels[usize::from(slot)].finish(at(200), &mut cx), 98);
         }
-        assert!(
-            channels
-                .iter()
-                .all(|c| c.idle() && c.next_timeout() == Some(at(205)))
-        );
+        assert!(channels.iter().all(|c| c.idle() && c.next_timeout() == Some(at(205))));
     }
 }

@@ -46,10 +46,7 @@ impl Chip {
     /// # Panics
     /// When the capacity is zero.
     pub fn new(capacity: Option<BitRate>) -> Self {
-        assert!(
-            capacity.is_none_or(|c| !c.is_zero()),
-            "a chip needs a capacity above zero"
-        );
+        assert!(capacity.is_none_or(|c| !c.is_zero()), "a chip needs a capacity above zero");
         Chip {
             capacity,
             lines: Vec::new(),
@@ -66,10 +63,7 @@ impl Chip {
     pub fn start(&mut self, now: Instant, slot: u16, bits: u64, line_rate: BitRate) {
         assert!(!line_rate.is_zero(), "a line needs a rate above zero");
         self.advance(now);
-        assert!(
-            !self.finished.contains(&slot),
-            "its last frame was not collected"
-        );
+        assert!(!self.finished.contains(&slot), "its last frame was not collected");
         let index = self.line_index(slot);
         let line = &mut self.lines[index];
         assert!(line.left == 0, "the line is still sending");
@@ -115,13 +109,7 @@ impl Chip {
         if let Some(index) = self.lines.iter().position(|l| l.slot == slot) {
             return index;
         }
-        self.lines.push(Line {
-            slot,
-            rate: BitRate::default(),
-            share: 0,
-            left: 0,
-            credit: 0,
-        });
+        self.lines.push(Line { slot, rate: BitRate::default(), share: 0, left: 0, credit: 0 });
         self.lines.len() - 1
     }
 
@@ -159,9 +147,7 @@ impl Chip {
             line.share = 0;
             unserved += u128::from(line.left > 0);
         }
-        let mut spare = self
-            .capacity
-            .map_or(u128::MAX, |c| u128::from(c.as_bps()) * MICRO);
+        let mut spare = self.capacity.map_or(u128::MAX, |c| u128::from(c.as_bps()) * MICRO);
         while unserved > 0 {
             let fair = spare / unserved;
             let mut modest = 0;
@@ -230,10 +216,7 @@ mod tests {
         chip.start(Instant::ZERO, 8, 37_500, bps(115_200));
         chip.start(Instant::ZERO, 9, 95_100, bps(115_200));
         let ends = run(&mut chip);
-        assert_eq!(
-            ends,
-            [(8, 500_000_000), (7, 1_000_000_000), (9, 1_000_000_000)]
-        );
+        assert_eq!(ends, [(8, 500_000_000), (7, 1_000_000_000), (9, 1_000_000_000)]);
     }
 
     #[test]

@@ -63,12 +63,8 @@ impl LineCoding {
 
 impl Framing {
     /// Bits as they are: eight per byte and nothing around a packet.
-    pub const PLAIN: Framing = Framing {
-        line: LineCoding::Sync,
-        header: Header::None,
-        payload: Payload::Zeros,
-        gap: 0,
-    };
+    pub const PLAIN: Framing =
+        Framing { line: LineCoding::Sync, header: Header::None, payload: Payload::Zeros, gap: 0 };
 
     /// Thousandths of a bit that a packet of `len` bytes takes in the mean, every byte counted as
     /// payload. Schedulers and ceilings use it; what a transmitter really sends says [`Framer`].
@@ -97,10 +93,7 @@ pub struct Framer {
 impl Framer {
     /// A framer with nothing carried.
     pub const fn new(framing: Framing) -> Self {
-        Framer {
-            framing,
-            carried: 0,
-        }
+        Framer { framing, carried: 0 }
     }
 
     /// The framing it counts by.
@@ -119,10 +112,7 @@ impl Framer {
     }
 
     fn escapes(&mut self, bytes: &[u8], elided: u32) -> u64 {
-        let exact = bytes
-            .iter()
-            .filter(|b| matches!(**b, SLIP_END | SLIP_ESC))
-            .count() as u64;
+        let exact = bytes.iter().filter(|b| matches!(**b, SLIP_END | SLIP_ESC)).count() as u64;
         match self.framing.payload {
             Payload::Random => {
                 self.carried += u64::from(elided) * SLIP_ESCAPED;
@@ -140,24 +130,13 @@ mod tests {
     use super::*;
 
     fn slip(payload: Payload) -> Framing {
-        Framing {
-            line: LineCoding::Async8n1,
-            header: Header::Slip,
-            payload,
-            gap: 0,
-        }
+        Framing { line: LineCoding::Async8n1, header: Header::Slip, payload, gap: 0 }
     }
 
     #[test]
     fn a_gap_counts_once_a_packet() {
-        let framing = Framing {
-            gap: 12,
-            ..slip(Payload::Text)
-        };
-        assert_eq!(
-            Framer::new(framing).wire_bits(&[0; 100], 0),
-            (100 + 2 + 12) * 10
-        );
+        let framing = Framing { gap: 12, ..slip(Payload::Text) };
+        assert_eq!(Framer::new(framing).wire_bits(&[0; 100], 0), (100 + 2 + 12) * 10);
         assert_eq!(framing.mean_wire_millibits(100), (100 + 2 + 12) * 10_000);
     }
 

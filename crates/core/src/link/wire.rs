@@ -54,12 +54,7 @@ pub struct Wire {
 impl Wire {
     /// An empty wire that draws its faults from `rng`.
     pub fn new(config: WireConfig, rng: Rng) -> Self {
-        Wire {
-            config,
-            rng,
-            frames: VecDeque::new(),
-            last_in_order: Instant::ZERO,
-        }
+        Wire { config, rng, frames: VecDeque::new(), last_in_order: Instant::ZERO }
     }
 
     /// How the wire treats frames.
@@ -128,9 +123,7 @@ impl Wire {
 
     /// Takes a frame that has arrived by `now`.
     pub fn poll_arrival(&mut self, now: Instant) -> Option<Frame> {
-        self.frames
-            .pop_front_if(|(at, _)| *at <= now)
-            .map(|(_, frame)| frame)
+        self.frames.pop_front_if(|(at, _)| *at <= now).map(|(_, frame)| frame)
     }
 
     /// Frames on the wire.
@@ -167,10 +160,7 @@ mod tests {
     }
 
     fn perfect(delay: u64) -> WireConfig {
-        WireConfig {
-            delay: Duration::from_millis(delay),
-            ..WireConfig::default()
-        }
+        WireConfig { delay: Duration::from_millis(delay), ..WireConfig::default() }
     }
 
     fn arrivals(wire: &mut Wire) -> Vec<Frame> {
@@ -246,11 +236,7 @@ mod tests {
                 true => marked += 1,
                 false => {
                     assert_eq!(
-                        cx.frames
-                            .bytes(frame)
-                            .iter()
-                            .map(|b| b.count_ones())
-                            .sum::<u32>(),
+                        cx.frames.bytes(frame).iter().map(|b| b.count_ones()).sum::<u32>(),
                         1
                     );
                     shown += 1;

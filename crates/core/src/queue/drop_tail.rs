@@ -20,15 +20,8 @@ impl<T> DropTail<T> {
     /// # Panics
     /// When the limit is a time: resolve it first with [`Limit::at_rate`].
     pub fn new(limit: Limit) -> Self {
-        assert!(
-            !matches!(limit, Limit::Time(_)),
-            "a queue limit in time needs a rate"
-        );
-        DropTail {
-            entries: VecDeque::new(),
-            bytes: 0,
-            limit,
-        }
+        assert!(!matches!(limit, Limit::Time(_)), "a queue limit in time needs a rate");
+        DropTail { entries: VecDeque::new(), bytes: 0, limit }
     }
 
     /// What the queue may hold.

@@ -260,11 +260,7 @@ impl Config {
 }
 
 const fn row(name: &'static str, value: &'static str, origin: &'static str) -> Feature {
-    Feature {
-        name,
-        value,
-        origin,
-    }
+    Feature { name, value, origin }
 }
 
 const MODERN: &[Feature] = &[
@@ -276,23 +272,11 @@ const MODERN: &[Feature] = &[
     row("window scale", "offered, shift up to 14", "RFC 7323 2"),
     row("timestamps", "offered, PAWS", "RFC 7323 3, 5"),
     row("recovery", "SACK, NewReno without", "RFC 6675, RFC 6582"),
-    row(
-        "spurious timeouts",
-        "undone by timestamps",
-        "RFC 3522, RFC 4015",
-    ),
-    row(
-        "delayed ACK",
-        "2 segments or 40 ms",
-        "RFC 1122 4.2.3.2; Linux",
-    ),
+    row("spurious timeouts", "undone by timestamps", "RFC 3522, RFC 4015"),
+    row("delayed ACK", "2 segments or 40 ms", "RFC 1122 4.2.3.2; Linux"),
     row("quick ACKs", "first 16 segments", "Linux"),
     row("Nagle", "on", "RFC 1122 4.2.3.4"),
-    row(
-        "RTO",
-        "srtt + 4 rttvar, 200 ms to 120 s, first 1 s",
-        "RFC 6298; floor: Linux",
-    ),
+    row("RTO", "srtt + 4 rttvar, 200 ms to 120 s, first 1 s", "RFC 6298; floor: Linux"),
     row("buffers", "4 MiB each way", "assumed"),
     row("retries", "15, SYN 6", "Linux"),
     row("TIME-WAIT", "60 s", "Linux; RFC 9293 says 4 min"),
@@ -303,58 +287,22 @@ const TCP_C: &str = "Linux 1.1.89 net/inet/tcp.c";
 const LINUX_1_1: &[Feature] = &[
     row("payload", "MTU - 64 to a peer on the same net", TCP_C),
     row("initial window", "1 segment", TCP_C),
-    row(
-        "initial ssthresh",
-        "0: no slow start on a new connection",
-        TCP_C,
-    ),
-    row(
-        "window growth",
-        "+1 every cwnd + 1 advancing ACKs, up to 2048",
-        TCP_C,
-    ),
+    row("initial ssthresh", "0: no slow start on a new connection", TCP_C),
+    row("window growth", "+1 every cwnd + 1 advancing ACKs, up to 2048", TCP_C),
     row("window unit", "packets", TCP_C),
     row("window scale", "none", TCP_C),
     row("timestamps", "none", TCP_C),
     row("recovery", "timeout only, no duplicate-ACK counter", TCP_C),
-    row(
-        "after a timeout",
-        "resends the list by cwnd on each advancing ACK",
-        TCP_C,
-    ),
-    row(
-        "ACK",
-        "each data segment at once; out of order repeated after 3 s",
-        TCP_C,
-    ),
+    row("after a timeout", "resends the list by cwnd on each advancing ACK", TCP_C),
+    row("ACK", "each data segment at once; out of order repeated after 3 s", TCP_C),
     row("Nagle", "on", TCP_C),
-    row(
-        "RTO",
-        "srtt + 2 mdev from zero, 0.2 to 120 s, first 3 s, 10 ms ticks",
-        TCP_C,
-    ),
-    row(
-        "receive window",
-        "(32767 / 2) - 2048 = 14335, never shrunk",
-        TCP_C,
-    ),
-    row(
-        "window update",
-        "when it would grow by more than an MTU",
-        TCP_C,
-    ),
-    row(
-        "send buffer",
-        "32767 with 216 bytes of overhead per segment",
-        TCP_C,
-    ),
+    row("RTO", "srtt + 2 mdev from zero, 0.2 to 120 s, first 3 s, 10 ms ticks", TCP_C),
+    row("receive window", "(32767 / 2) - 2048 = 14335, never shrunk", TCP_C),
+    row("window update", "when it would grow by more than an MTU", TCP_C),
+    row("send buffer", "32767 with 216 bytes of overhead per segment", TCP_C),
     row("waiting writer", "woken when a segment fits", TCP_C),
     row("retries", "15", TCP_C),
     row("SYN retries", "5", "assumed"),
     row("TIME-WAIT", "60 s", "assumed"),
-    row(
-        "header prediction",
-        "on: it changes no result, only the work",
-        "assumed",
-    ),
+    row("header prediction", "on: it changes no result, only the work", "assumed"),
 ];

@@ -153,11 +153,7 @@ impl Connection {
         self.send.set_capacity(capacity.max(self.send.len()));
         // One lost SYN may be a spurious timeout; after two the initial window is one segment.
         let sent = self.board.front().map_or(0, |syn| syn.transmissions);
-        let window = if sent > 2 {
-            1
-        } else {
-            self.config.initial_window
-        };
+        let window = if sent > 2 { 1 } else { self.config.initial_window };
         self.cc = build_cc(&self.config, self.agreed.mss, window);
     }
 

@@ -18,10 +18,7 @@ const CHALLENGES_PER_SECOND: u8 = 10;
 impl Connection {
     /// Whether the peer may still send data.
     pub(super) fn can_receive(&self) -> bool {
-        matches!(
-            self.state,
-            State::Established | State::FinWait1 | State::FinWait2
-        )
+        matches!(self.state, State::Established | State::FinWait1 | State::FinWait2)
     }
 
     /// Takes any segment; the frame is consumed.
@@ -158,8 +155,7 @@ impl Connection {
         let window_changed = self.take_window(segment);
         let newly_sacked = match self.agreed.repair {
             Repair::Sack if !repr.options.sack.is_empty() => {
-                self.board
-                    .apply_sack(&repr.options.sack, self.snd_una, self.snd_nxt)
+                self.board.apply_sack(&repr.options.sack, self.snd_una, self.snd_nxt)
             }
             _ => 0,
         };
@@ -278,11 +274,7 @@ impl Connection {
 
     fn take_data(&mut self, now: Instant, cx: &mut Context, frame: Frame, segment: &Segment) {
         let seq = segment.repr.seq;
-        let skip = if seq.lt(self.rcv_nxt) {
-            self.rcv_nxt - seq
-        } else {
-            0
-        };
+        let skip = if seq.lt(self.rcv_nxt) { self.rcv_nxt - seq } else { 0 };
         let room = self.rcv_edge - seq.max(self.rcv_nxt);
         let len = segment.payload_len.saturating_sub(skip).min(room);
         if len == 0 {
@@ -292,12 +284,8 @@ impl Connection {
             cx.frames.remove(frame);
             return;
         }
-        let piece = Piece {
-            seq: seq + skip,
-            len,
-            frame,
-            offset: segment.payload_offset as u32 + skip,
-        };
+        let piece =
+            Piece { seq: seq + skip, len, frame, offset: segment.payload_offset as u32 + skip };
         if piece.seq == self.rcv_nxt && self.reassembly.is_empty() {
             self.append(cx, piece);
             self.schedule_ack(now, cx, segment.payload_len);

@@ -430,10 +430,7 @@ impl Connection {
         assert!(self.send.len() <= self.send.capacity());
         if !self.board.is_empty() && self.state != State::Closed {
             let unsent = self.board.front().is_some_and(|r| r.transmissions == 0);
-            assert!(
-                unsent || self.timers.retransmit.is_some(),
-                "data in flight without a timer"
-            );
+            assert!(unsent || self.timers.retransmit.is_some(), "data in flight without a timer");
         }
         if matches!(self.state, State::FinWait2 | State::TimeWait) {
             assert_eq!(self.fin, Fin::Acked);
@@ -445,30 +442,11 @@ impl Connection {
 impl Connection {
     /// All state but the configuration and what counts the prediction itself.
     fn fingerprint(&self) -> String {
-        let stats = Stats {
-            predicted_acks: 0,
-            predicted_data: 0,
-            ..self.stats
-        };
-        let sending = (
-            self.snd_una,
-            self.snd_nxt,
-            self.snd_wnd,
-            self.snd_wl1,
-            self.snd_wl2,
-        );
+        let stats = Stats { predicted_acks: 0, predicted_data: 0, ..self.stats };
+        let sending = (self.snd_una, self.snd_nxt, self.snd_wnd, self.snd_wl1, self.snd_wl2);
         let receiving = (self.rcv_nxt, self.rcv_edge, &self.receive, &self.reassembly);
-        let rest = (
-            &self.acking,
-            &self.agreed,
-            &self.timers,
-            self.pending,
-            self.fin,
-        );
+        let rest = (&self.acking, &self.agreed, &self.timers, self.pending, self.fin);
         let repair = (&self.board, &self.rtt, &self.repairing, &self.cc);
-        format!(
-            "{:?}",
-            (self.state, stats, sending, receiving, rest, repair)
-        )
+        format!("{:?}", (self.state, stats, sending, receiving, rest, repair))
     }
 }

@@ -53,10 +53,7 @@ pub(super) fn shift_for(receive_buffer: u32) -> u8 {
 /// The payload a segment may carry by our own configuration, options aside.
 pub(super) fn own_mss(config: &Config) -> u32 {
     let by_mtu = u32::from(config.mtu.saturating_sub(config.header_allowance));
-    config
-        .mss
-        .map_or(by_mtu, |mss| by_mtu.min(u32::from(mss)))
-        .max(1)
+    config.mss.map_or(by_mtu, |mss| by_mtu.min(u32::from(mss))).max(1)
 }
 
 impl Agreed {
@@ -114,10 +111,7 @@ impl Agreed {
 
     /// The timestamps of a segment sent now.
     pub fn stamps(&self, now: Instant) -> Option<Timestamps> {
-        self.timestamps.then(|| Timestamps {
-            value: stamp(now),
-            echo: self.ts_recent,
-        })
+        self.timestamps.then(|| Timestamps { value: stamp(now), echo: self.ts_recent })
     }
 
     /// Whether a segment's timestamp is older than what was seen (RFC 7323, 5.3).
@@ -146,10 +140,7 @@ mod tests {
     fn tcp_3_a_shift_of_15_is_treated_as_14() {
         let config = Config::new(Profile::Modern, 1500);
         let mut agreed = Agreed::before(&config);
-        let peer = Options {
-            window_scale: Some(15),
-            ..Options::default()
-        };
+        let peer = Options { window_scale: Some(15), ..Options::default() };
         agreed.settle(Instant::ZERO, &config, &peer);
         assert_eq!(agreed.snd_shift, 14);
     }

@@ -118,10 +118,7 @@ impl Connection {
             if is_short && self.config.nagle && !self.board.is_empty() {
                 return None;
             }
-            return Some(NewSegment {
-                payload,
-                fin: fin_waits && last,
-            });
+            return Some(NewSegment { payload, fin: fin_waits && last });
         }
         let fitting = self.cut_to_window(payload.min(usable));
         if fitting.is_none() {
@@ -138,17 +135,13 @@ impl Connection {
         if fitting == 0 || !worth || (whole_only && !self.probe_due) {
             return None;
         }
-        Some(NewSegment {
-            payload: fitting,
-            fin: false,
-        })
+        Some(NewSegment { payload: fitting, fin: false })
     }
 
     /// With nothing in flight nobody would tell that the window opened: probe (RFC 9293, 3.8.6.1).
     fn persist_if_stuck(&mut self, now: Instant, cx: &mut Context) {
         if self.board.is_empty() && !self.timers.persist_is_running() {
-            self.timers
-                .start_persist(now, self.rtt.rto(), self.config.rto_max);
+            self.timers.start_persist(now, self.rtt.rto(), self.config.rto_max);
             cx.work.timer_arms += 1;
         }
     }
@@ -241,20 +234,9 @@ impl Connection {
         let answers_stray = matches!(self.state, State::SynSent | State::SynReceived);
         let repr = Repr {
             seq,
-            ack: if answers_stray {
-                SeqNumber(0)
-            } else {
-                self.rcv_nxt
-            },
-            flags: if answers_stray {
-                Flags::RST
-            } else {
-                Flags::RST | Flags::ACK
-            },
-            options: Options {
-                timestamps: self.agreed.stamps(now),
-                ..Options::default()
-            },
+            ack: if answers_stray { SeqNumber(0) } else { self.rcv_nxt },
+            flags: if answers_stray { Flags::RST } else { Flags::RST | Flags::ACK },
+            options: Options { timestamps: self.agreed.stamps(now), ..Options::default() },
             ..self.ports()
         };
         self.emit_packet(cx, &repr, 0)

@@ -159,12 +159,7 @@ mod tests {
 
     fn put(held: &mut Reassembly, frames: &mut Frames, seq: u32, len: u32) {
         let frame = frames.insert(&[], len);
-        let piece = Piece {
-            seq: SeqNumber(seq),
-            len,
-            frame,
-            offset: 0,
-        };
+        let piece = Piece { seq: SeqNumber(seq), len, frame, offset: 0 };
         held.insert(frames, piece);
         held.check_invariants(SeqNumber(0));
     }
@@ -178,16 +173,10 @@ mod tests {
         let blocks: Vec<_> = held.blocks(4).iter().map(|b| (b.0.0, b.1.0)).collect();
         assert_eq!(blocks, [(10, 25), (40, 50)]);
         put(&mut held, &mut frames, 42, 3);
-        assert_eq!(
-            held.blocks(1).iter().next(),
-            Some((SeqNumber(40), SeqNumber(50)))
-        );
+        assert_eq!(held.blocks(1).iter().next(), Some((SeqNumber(40), SeqNumber(50))));
         put(&mut held, &mut frames, 22, 30);
         assert_eq!(held.blocks(4).len(), 1);
-        assert_eq!(
-            held.blocks(4).iter().next(),
-            Some((SeqNumber(10), SeqNumber(52)))
-        );
+        assert_eq!(held.blocks(4).iter().next(), Some((SeqNumber(10), SeqNumber(52))));
         held.clear(&mut frames);
         assert_eq!(frames.live(), 0);
     }

@@ -179,8 +179,7 @@ impl Connection {
         self.repairing.partial_seen = false;
         self.repairing.suspicion = Suspicion::Open;
         self.board.mark_front_lost();
-        self.cc
-            .on_congestion(now, Congestion::Loss, self.board.flight());
+        self.cc.on_congestion(now, Congestion::Loss, self.board.flight());
         self.timers.retransmit = Some(now + self.rtt.rto());
     }
 
@@ -195,11 +194,7 @@ impl Connection {
         }
         self.repairing.timeouts += 1;
         self.stats.timeouts += 1;
-        let tries = if front.syn {
-            self.config.syn_retries
-        } else {
-            self.config.retries
-        };
+        let tries = if front.syn { self.config.syn_retries } else { self.config.retries };
         if self.repairing.timeouts > u32::from(tries) {
             self.enter_closed(Event::TimedOut);
             self.release(cx);

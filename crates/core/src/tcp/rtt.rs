@@ -145,15 +145,9 @@ mod tests {
         let mut rtt = Estimator::new(&config);
         assert_eq!(rtt.rto(), Duration::from_secs(1));
         rtt.sample(MS(100));
-        assert_eq!(
-            (rtt.srtt(), rtt.rttvar, rtt.rto()),
-            (Some(MS(100)), MS(50), MS(300))
-        );
+        assert_eq!((rtt.srtt(), rtt.rttvar, rtt.rto()), (Some(MS(100)), MS(50), MS(300)));
         rtt.sample(MS(100));
-        assert_eq!(
-            (rtt.rttvar, rtt.rto()),
-            (Duration::from_micros(37_500), MS(250))
-        );
+        assert_eq!((rtt.rttvar, rtt.rto()), (Duration::from_micros(37_500), MS(250)));
         rtt.sample(MS(200));
         assert_eq!(rtt.srtt(), Some(Duration::from_micros(112_500)));
         assert_eq!(rtt.rttvar, Duration::from_nanos(53_125_000));

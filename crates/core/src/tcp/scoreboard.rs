@@ -443,10 +443,7 @@ mod tests {
         assert_eq!(board.next_lost(), Some(1));
         board.sent(1, Instant::ZERO);
         assert_eq!((board.next_lost(), board.pipe()), (None, 7 * MSS));
-        assert!(
-            !board.judge(MSS, 3),
-            "what was sent again is not lost again"
-        );
+        assert!(!board.judge(MSS, 3), "what was sent again is not lost again");
         assert_eq!(board.ack_to(START + MSS).sampled_from, None);
     }
 

@@ -42,11 +42,7 @@ pub(super) struct SendBuffer {
 impl SendBuffer {
     /// An empty buffer whose first byte will have sequence number `base`.
     pub fn new(base: SeqNumber, capacity: usize) -> Self {
-        SendBuffer {
-            runs: Runs::default(),
-            base,
-            capacity,
-        }
+        SendBuffer { runs: Runs::default(), base, capacity }
     }
 
     /// Bytes a writer may hand over, given what a segment costs.
@@ -100,8 +96,7 @@ impl SendBuffer {
 
     /// Length of [`SendBuffer::chunk`].
     pub fn chunk_len(&self, seq: SeqNumber, max: u32) -> u32 {
-        self.runs
-            .chunk_len((seq - self.base) as usize, max as usize) as u32
+        self.runs.chunk_len((seq - self.base) as usize, max as usize) as u32
     }
 
     /// Gives up `n` acknowledged bytes.

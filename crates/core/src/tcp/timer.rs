@@ -99,8 +99,7 @@ impl Connection {
             return;
         }
         self.timers.persist_backoff += 1;
-        self.timers
-            .start_persist(now, self.rtt.rto_base(), self.config.rto_max);
+        self.timers.start_persist(now, self.rtt.rto_base(), self.config.rto_max);
         self.probe_due = true;
     }
 

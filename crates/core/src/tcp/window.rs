@@ -25,11 +25,7 @@ impl Connection {
     /// Bytes the edge could move to the right.
     fn edge_gain(&self) -> u32 {
         let edge = self.possible_edge();
-        if edge.gt(self.rcv_edge) {
-            edge - self.rcv_edge
-        } else {
-            0
-        }
+        if edge.gt(self.rcv_edge) { edge - self.rcv_edge } else { 0 }
     }
 
     /// The least step of the right edge.
@@ -87,10 +83,6 @@ impl Connection {
     /// Bytes beyond `snd_nxt` that the peer's window takes.
     pub(super) fn usable_window(&self) -> u32 {
         let edge = self.snd_una + self.snd_wnd;
-        if edge.gt(self.snd_nxt) {
-            edge - self.snd_nxt
-        } else {
-            0
-        }
+        if edge.gt(self.snd_nxt) { edge - self.snd_nxt } else { 0 }
     }
 }

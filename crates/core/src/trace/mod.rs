@@ -63,9 +63,7 @@ pub struct Trace {
 impl Trace {
     /// A trace that keeps records until they are drained.
     pub fn enabled() -> Self {
-        Trace {
-            records: Some(Vec::new()),
-        }
+        Trace { records: Some(Vec::new()) }
     }
     /// Whether records are kept; ask before building a costly one.
     pub fn is_enabled(&self) -> bool {
@@ -79,9 +77,6 @@ impl Trace {
     }
     /// Takes the records kept so far.
     pub fn drain(&mut self) -> Vec<Record> {
-        self.records
-            .as_mut()
-            .map(std::mem::take)
-            .unwrap_or_default()
+        self.records.as_mut().map(std::mem::take).unwrap_or_default()
     }
 }

@@ -39,11 +39,7 @@ impl<'a> Packet<'a> {
     #[inline]
     pub fn new_checked(bytes: &'a [u8], elided: u32) -> Result<Packet<'a>, Error> {
         let (header, payload) = bytes.split_first_chunk().ok_or(Error::Truncated)?;
-        Ok(Packet {
-            header,
-            payload,
-            elided,
-        })
+        Ok(Packet { header, payload, elided })
     }
 
     /// The part of the payload that is in memory.
@@ -98,11 +94,7 @@ impl Repr {
             (ECHO_REPLY, 0) => Kind::EchoReply,
             _ => return Err(Error::Malformed),
         };
-        Ok(Repr {
-            kind,
-            ident: u16::from_be_bytes([i0, i1]),
-            seq: u16::from_be_bytes([s0, s1]),
-        })
+        Ok(Repr { kind, ident: u16::from_be_bytes([i0, i1]), seq: u16::from_be_bytes([s0, s1]) })
     }
 
     /// Writes the header into the first [`HEADER_LEN`] bytes of `buf`, with a checksum that covers

@@ -79,9 +79,7 @@ impl<'a> Packet<'a> {
     /// there; [`Error::Malformed`] for another version or lengths that contradict each other.
     #[inline]
     pub fn new_checked(bytes: &'a [u8], elided: u32) -> Result<Packet<'a>, Error> {
-        let (fixed, rest) = bytes
-            .split_first_chunk::<HEADER_LEN>()
-            .ok_or(Error::Truncated)?;
+        let (fixed, rest) = bytes.split_first_chunk::<HEADER_LEN>().ok_or(Error::Truncated)?;
         if fixed[0] >> 4 != 4 {
             return Err(Error::Malformed);
         }
@@ -90,21 +88,15 @@ impl<'a> Packet<'a> {
         if header_len < HEADER_LEN || total_len < header_len {
             return Err(Error::Malformed);
         }
-        let (options, rest) = rest
-            .split_at_checked(header_len - HEADER_LEN)
-            .ok_or(Error::Truncated)?;
+        let (options, rest) =
+            rest.split_at_checked(header_len - HEADER_LEN).ok_or(Error::Truncated)?;
         let payload_len = total_len - header_len;
         let payload = &rest[..rest.len().min(payload_len)];
         let missing = (payload_len - payload.len()) as u32;
         if missing > elided {
             return Err(Error::Truncated);
         }
-        Ok(Packet {
-            fixed,
-            options,
-            payload,
-            elided: missing,
-        })
+        Ok(Packet { fixed, options, payload, elided: missing })
     }
 
     /// Bytes of the header, options included.

@@ -84,12 +84,7 @@ impl Default for Decoder {
 impl Decoder {
     /// A decoder that takes packets of up to `len_max` bytes.
     pub fn new(len_max: usize) -> Self {
-        Decoder {
-            packet: Vec::new(),
-            len_max,
-            state: State::Data,
-            counters: Counters::default(),
-        }
+        Decoder { packet: Vec::new(), len_max, state: State::Data, counters: Counters::default() }
     }
 
     /// What has been seen so far.

@@ -110,19 +110,12 @@ impl<'a> Packet<'a> {
     /// points into the fixed header.
     #[inline]
     pub fn new_checked(bytes: &'a [u8], elided: u32) -> Result<Packet<'a>, Error> {
-        let (fixed, rest) = bytes
-            .split_first_chunk::<HEADER_LEN_MIN>()
-            .ok_or(Error::Truncated)?;
+        let (fixed, rest) = bytes.split_first_chunk::<HEADER_LEN_MIN>().ok_or(Error::Truncated)?;
         let options_len = (usize::from(fixed[12] >> 4) * 4)
             .checked_sub(HEADER_LEN_MIN)
             .ok_or(Error::Malformed)?;
         let (options, payload) = rest.split_at_checked(options_len).ok_or(Error::Truncated)?;
-        Ok(Packet {
-            fixed,
-            options,
-            payload,
-            elided,
-        })
+        Ok(Packet { fixed, options, payload, elided })
     }
 
     /// Bytes of the header, options included.
@@ -219,12 +212,7 @@ impl Repr {
         let fixed = packet.fixed;
         let u16_at = |at: usize| u16::from_be_bytes([fixed[at], fixed[at + 1]]);
         let seq_at = |at: usize| {
-            SeqNumber(u32::from_be_bytes([
-                fixed[at],
-                fixed[at + 1],
-                fixed[at + 2],
-                fixed[at + 3],
-            ]))
+            SeqNumber(u32::from_be_bytes([fixed[at], fixed[at + 1], fixed[at + 2], fixed[at + 3]]))
         };
         Ok(Repr {
             src_port: u16_at(0),
@@ -248,9 +236,7 @@ impl Repr {
     #[inline]
     pub fn emit(&self, buf: &mut [u8], payload: &[u8], elided: u32, src: Ipv4Addr, dst: Ipv4Addr) {
         let header_len = self.header_len();
-        let len = (header_len as u32)
-            .saturating_add(payload.len() as u32)
-            .saturating_add(elided);
+        let len = (header_len as u32).saturating_add(payload.len() as u32).saturating_add(elided);
         let mut checksum = Checksum::pseudo_header(src, dst, Protocol::TCP.0, len);
         let (fixed, options) = buf[..header_len].split_at_mut(HEADER_LEN_MIN);
 

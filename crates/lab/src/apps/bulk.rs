@@ -194,11 +194,7 @@ impl Bulk {
                 at += bytes.len() as u64;
             }
             Chunk::Elided(len) => {
-                wrong += if content == Content::Zeros {
-                    0
-                } else {
-                    len as u64
-                };
+                wrong += if content == Content::Zeros { 0 } else { len as u64 };
                 at += len as u64;
             }
         });

@@ -53,16 +53,11 @@ impl Ping {
     }
 
     pub(crate) fn is_done(&self) -> bool {
-        self.plan
-            .count
-            .is_none_or(|count| self.round_trips.len() >= count as usize)
+        self.plan.count.is_none_or(|count| self.round_trips.len() >= count as usize)
     }
 
     pub(crate) fn poll_timeout(&self) -> Option<Instant> {
-        let more = self
-            .plan
-            .count
-            .is_none_or(|count| self.sent_at.len() < count as usize);
+        let more = self.plan.count.is_none_or(|count| self.sent_at.len() < count as usize);
         more.then_some(self.next_at)
     }
 

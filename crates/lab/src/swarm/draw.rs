@@ -25,9 +25,7 @@ pub(super) fn plan(seed: u64) -> Plan {
     let mode = Mode::ALL[rng.below(Mode::ALL.len() as u64) as usize];
     let other = Mode::ALL[rng.below(Mode::ALL.len() as u64) as usize];
     let mtu = [68, 296, 576, 1006, 1500][rng.below(5) as usize];
-    let flows = (0..rng.between(1, 3))
-        .map(|i| flow(&mut rng, i, mtu))
-        .collect();
+    let flows = (0..rng.between(1, 3)).map(|i| flow(&mut rng, i, mtu)).collect();
     let faults = (0..members).flat_map(|i| faults(&mut rng, i)).collect();
     Plan {
         name: format!("swarm-{seed}"),
@@ -55,12 +53,7 @@ pub(super) fn plan(seed: u64) -> Plan {
 }
 
 fn end(name: &str) -> End {
-    End {
-        name: name.into(),
-        device: None,
-        kind: EndKind::Tun,
-        address: Vec::new(),
-    }
+    End { name: name.into(), device: None, kind: EndKind::Tun, address: Vec::new() }
 }
 
 /// Nothing half of the time, else up to `percent_max`.
@@ -72,14 +65,9 @@ fn ratio(rng: &mut Rng, percent_max: u64) -> Ratio {
 }
 
 fn link(rng: &mut Rng, index: usize) -> Link {
-    let rates = [
-        9_600, 14_400, 28_800, 57_600, 115_200, 1_000_000, 10_000_000,
-    ];
+    let rates = [9_600, 14_400, 28_800, 57_600, 115_200, 1_000_000, 10_000_000];
     let rate = |rng: &mut Rng| BitRate::from_bps(rates[rng.below(rates.len() as u64) as usize]);
-    let rates = Rates {
-        up: rate(rng),
-        down: rate(rng),
-    };
+    let rates = Rates { up: rate(rng), down: rate(rng) };
     let line = [LineCoding::Async8n1, LineCoding::Sync][rng.below(2) as usize];
     Link {
         name: format!("link{index}"),
@@ -87,12 +75,7 @@ fn link(rng: &mut Rng, index: usize) -> Link {
         rate: rates,
         weight: rate(rng),
         mtu: None,
-        framing: Framing {
-            line,
-            header: Header::Slip,
-            payload: Payload::Random,
-            gap: 0,
-        },
+        framing: Framing { line, header: Header::Slip, payload: Payload::Random, gap: 0 },
         lab: LinkLab {
             delay: Duration::from_millis(rng.below(300)),
             jitter: Duration::from_millis(rng.below(2) * rng.below(50)),
@@ -149,11 +132,7 @@ fn faults(rng: &mut Rng, link: usize) -> Vec<Fault> {
     for _ in 0..rng.below(4) {
         let down_at = at + Duration::from_millis(rng.below(FAULT_SECONDS * 1000 / 4));
         let down_for = Duration::from_millis(rng.between(1, CUT_SECONDS_MAX * 1000));
-        faults.push(Fault {
-            link,
-            down_at,
-            up_after: Some(down_for),
-        });
+        faults.push(Fault { link, down_at, up_after: Some(down_for) });
         at = down_at + down_for + Duration::from_millis(1);
     }
     faults
@@ -164,12 +143,7 @@ pub(super) fn describe(plan: &Plan) -> String {
     let links: Vec<String> = plan
         .links
         .iter()
-        .map(|l| {
-            format!(
-                "{}/{} {} loss {:?}",
-                l.rate.up, l.rate.down, l.lab.delay, l.lab.loss
-            )
-        })
+        .map(|l| format!("{}/{} {} loss {:?}", l.rate.up, l.rate.down, l.lab.delay, l.lab.loss))
         .collect();
     let flows: Vec<String> = plan
         .lab

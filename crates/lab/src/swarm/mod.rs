@@ -62,9 +62,8 @@ pub struct Case {
 
 /// Runs a swarm; `progress` is called after each case.
 pub fn run(options: Options, progress: &(dyn Fn() + Sync)) -> Report {
-    let seeds: Vec<u64> = (0..u64::from(options.runs))
-        .map(|i| options.seed.wrapping_add(i))
-        .collect();
+    let seeds: Vec<u64> =
+        (0..u64::from(options.runs)).map(|i| options.seed.wrapping_add(i)).collect();
     let one = |seed: &u64| {
         let outcome = run_case(*seed);
         progress();
@@ -72,10 +71,7 @@ pub fn run(options: Options, progress: &(dyn Fn() + Sync)) -> Report {
     };
     let outcomes: Vec<Result<Case, Failure>> =
         crate::pool(options.jobs).install(|| seeds.par_iter().map(one).collect());
-    let mut report = Report {
-        runs: options.runs,
-        ..Report::default()
-    };
+    let mut report = Report { runs: options.runs, ..Report::default() };
     for outcome in outcomes {
         match outcome {
             Ok(case) => {
@@ -92,20 +88,14 @@ pub fn run(options: Options, progress: &(dyn Fn() + Sync)) -> Report {
 /// Runs the case of one seed, twice where the seed says so, to see that it repeats itself.
 pub fn run_case(seed: u64) -> Result<Case, Failure> {
     let plan = draw::plan(seed);
-    let fail = |what: String| Failure {
-        seed,
-        what,
-        plan: draw::describe(&plan),
-    };
+    let fail = |what: String| Failure { seed, what, plan: draw::describe(&plan) };
     let attempt = || {
         catch_unwind(AssertUnwindSafe(|| simulate(&plan, seed)))
             .unwrap_or_else(|panic| Err(panic_text(panic.as_ref())))
     };
     let case = attempt().map_err(fail)?;
     if seed.is_multiple_of(16) && attempt().as_ref() != Ok(&case) {
-        return Err(fail(
-            "a second run of the same seed went another way".into(),
-        ));
+        return Err(fail("a second run of the same seed went another way".into()));
     }
     Ok(case)
 }
@@ -113,10 +103,7 @@ pub fn run_case(seed: u64) -> Result<Case, Failure> {
 fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
-    format!(
-        "an assertion failed: {}",
-        text.unwrap_or("without a message")
-    )
+    format!("an assertion failed: {}", text.unwrap_or("without a message"))
 }
 
 fn simulate(plan: &Plan, seed: u64) -> Result<Case, String> {
@@ -145,10 +132,7 @@ fn check_delivery(plan: &Plan, world: &World, ended: Ended) -> Result<Case, Stri
         let App::Bulk(bulk) = app else { continue };
         let record = &bulk.record;
         if record.wrong > 0 {
-            return Err(format!(
-                "{}: {} bytes are not what was sent",
-                flow.name, record.wrong
-            ));
+            return Err(format!("{}: {} bytes are not what was sent", flow.name, record.wrong));
         }
         if let Some(why) = record.broken {
             return Err(format!("{}: {why} at {}", flow.name, world.now));

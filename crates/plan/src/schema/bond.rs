@@ -8,18 +8,10 @@ use crate::reader::{self, Section, Taken, Unfit};
 use crate::tree::{Node, Table};
 use trunkline_core::bond::Mode;
 
-const MODES_LATER: [&str; 5] = [
-    "balance-xor",
-    "broadcast",
-    "802.3ad",
-    "balance-tlb",
-    "balance-alb",
-];
-const END_KINDS: [(&str, EndKind); 3] = [
-    ("tun", EndKind::Tun),
-    ("tap", EndKind::Tap),
-    ("route", EndKind::Route),
-];
+const MODES_LATER: [&str; 5] =
+    ["balance-xor", "broadcast", "802.3ad", "balance-tlb", "balance-alb"];
+const END_KINDS: [(&str, EndKind); 3] =
+    [("tun", EndKind::Tun), ("tap", EndKind::Tap), ("route", EndKind::Route)];
 const BOND_LATER: [&str; 13] = [
     "monitor",
     "cipher",
@@ -64,16 +56,10 @@ pub(super) fn bond(
     let members = members(&mut s, scope, problems);
     let mode = s.or(problems, "mode", Mode::Earliest, mode);
     let modes = modes(&mut s, ends.as_ref(), mode, problems);
-    let is_eql = modes
-        .iter()
-        .any(|m| matches!(m, Mode::Eql | Mode::EqlEarly));
+    let is_eql = modes.iter().any(|m| matches!(m, Mode::Eql | Mode::EqlEarly));
     let default_mtu = if is_eql { MTU_EQL } else { MTU_OTHERS };
     let mtu = s.or(problems, "mtu", default_mtu, reader::whole(MTU_MIN, 65_535));
-    s.opt(
-        problems,
-        "reorder",
-        reader::choice(&[("off", ())], &["per-flow"]),
-    );
+    s.opt(problems, "reorder", reader::choice(&[("off", ())], &["per-flow"]));
     let max_slaves = s.or(problems, "max_slaves", MAX_SLAVES, reader::whole(1, 1024));
     if is_eql && members.len() > usize::from(max_slaves) {
         let message = format!("{} members, but EQL takes {max_slaves}", members.len());
@@ -82,14 +68,7 @@ pub(super) fn bond(
     }
     s.later(&BOND_LATER);
     s.finish(problems);
-    Some(Bond {
-        name,
-        ends: ends?,
-        members,
-        mode: modes,
-        mtu,
-        max_slaves,
-    })
+    Some(Bond { name, ends: ends?, members, mode: modes, mtu, max_slaves })
 }
 
 fn ends_pair(node: &Node) -> Taken<[String; 2]> {
@@ -99,11 +78,7 @@ fn ends_pair(node: &Node) -> Taken<[String; 2]> {
         return Err(unfit("are not two"));
     };
     let pair = [reader::name(first)?, reader::name(second)?];
-    if pair[0] == pair[1] {
-        Err(unfit("are the same"))
-    } else {
-        Ok(pair)
-    }
+    if pair[0] == pair[1] { Err(unfit("are the same")) } else { Ok(pair) }
 }
 
 fn members(s: &mut Section<'_>, scope: &Scope, problems: &mut Problems) -> Vec<usize> {
@@ -118,11 +93,7 @@ fn members(s: &mut Section<'_>, scope: &Scope, problems: &mut Problems) -> Vec<u
         problems.push(problem.found("[]").accepted([form]));
         return Vec::new();
     }
-    scope
-        .resolve_links(node, &key, problems)
-        .into_iter()
-        .map(|(link, _)| link)
-        .collect()
+    scope.resolve_links(node, &key, problems).into_iter().map(|(link, _)| link).collect()
 }
 
 fn mode(node: &Node) -> Taken<Mode> {
@@ -179,23 +150,11 @@ pub(super) fn ends(
             problems.push(no_end(&s, &name, &used));
         }
         let device = s.opt(problems, "device", device);
-        let kind = s.or(
-            problems,
-            "type",
-            EndKind::Tun,
-            reader::choice(&END_KINDS, &[]),
-        );
-        let address = s.or(problems, "address", Vec::new(), |node| {
-            own_addresses(node, &list)
-        });
+        let kind = s.or(problems, "type", EndKind::Tun, reader::choice(&END_KINDS, &[]));
+        let address = s.or(problems, "address", Vec::new(), |node| own_addresses(node, &list));
         s.later(&END_LATER);
         s.finish(problems);
-        list.push(End {
-            name,
-            device,
-            kind,
-            address,
-        });
+        list.push(End { name, device, kind, address });
     }
     for name in used {
         if !list.iter().any(|e| e.name == name) {
@@ -212,19 +171,14 @@ fn device(node: &Node) -> Taken<String> {
     if fits {
         Ok(text)
     } else {
-        Err(Unfit::new(
-            "is not a device name",
-            "1 to 15 characters such as \"eql0\"",
-        ))
+        Err(Unfit::new("is not a device name", "1 to 15 characters such as \"eql0\""))
     }
 }
 
 const ADDRESS_FORM: &str = "[\"10.1.1.1/30\"]: addresses with their prefix length";
 
 fn addresses(node: &Node) -> Taken<Vec<Address>> {
-    let nodes = node
-        .as_array()
-        .ok_or_else(|| Unfit::new("is not an array", ADDRESS_FORM))?;
+    let nodes = node.as_array().ok_or_else(|| Unfit::new("is not an array", ADDRESS_FORM))?;
     nodes.iter().map(address).collect()
 }
 
@@ -250,10 +204,7 @@ fn address(node: &Node) -> Taken<Address> {
         (prefix <= bits).then_some(Address { ip, prefix })
     });
     parsed.ok_or_else(|| {
-        Unfit::new(
-            format!("holds `{}`, which is no address", node.value),
-            ADDRESS_FORM,
-        )
+        Unfit::new(format!("holds `{}`, which is no address", node.value), ADDRESS_FORM)
     })
 }
 
@@ -268,33 +219,20 @@ pub(super) fn check_members(links: &[Link], bonds: &[Bond], root: &Table, proble
         let Some(members) = place_of("members").map(|n| n.place) else {
             continue;
         };
-        for link in bond
-            .members
-            .iter()
-            .filter_map(|i| links.get(*i).map(|l| (*i, l)))
-        {
+        for link in bond.members.iter().filter_map(|i| links.get(*i).map(|l| (*i, l))) {
             let (position, link) = link;
             if let Some(other) = owner[position].replace(bond) {
                 let message = format!("link `{}` is a member of `{}` too", link.name, other.name);
                 let problem = Problem::new(members, format!("{key}.members"), message);
-                problems.push(
-                    problem
-                        .found(&link.name)
-                        .accepted(["each link in one bond"]),
-                );
+                problems.push(problem.found(&link.name).accepted(["each link in one bond"]));
             }
             if let Some(mtu) = link.mtu.filter(|m| *m < bond.mtu) {
                 let place = place_of("mtu").map_or(members, |n| n.place);
-                let message = format!(
-                    "the bond's MTU {} is above that of link `{}`",
-                    bond.mtu, link.name
-                );
+                let message =
+                    format!("the bond's MTU {} is above that of link `{}`", bond.mtu, link.name);
                 let problem = Problem::new(place, format!("{key}.mtu"), message);
-                problems.push(
-                    problem
-                        .found(bond.mtu.to_string())
-                        .accepted([format!("at most {mtu}")]),
-                );
+                problems
+                    .push(problem.found(bond.mtu.to_string()).accepted([format!("at most {mtu}")]));
             }
         }
     }
@@ -303,21 +241,15 @@ pub(super) fn check_members(links: &[Link], bonds: &[Bond], root: &Table, proble
 
 /// `at.NAME` of a link names an end of the link's bond.
 fn check_link_ends(links: &[Link], owner: &[Option<&Bond>], root: &Table, problems: &mut Problems) {
-    let nodes = root
-        .node("link")
-        .and_then(Node::as_array)
-        .unwrap_or_default();
+    let nodes = root.node("link").and_then(Node::as_array).unwrap_or_default();
     for ((link, bond), node) in links.iter().zip(owner).zip(nodes) {
         let Some((bond, at)) = bond.zip(node.as_table().and_then(|t| t.table("at"))) else {
             continue;
         };
         for entry in at.entries.iter().filter(|e| !bond.ends.contains(&e.key)) {
             let message = format!("`{}` is not an end of bond `{}`", entry.key, bond.name);
-            let problem = Problem::new(
-                entry.place,
-                format!("link.{}.at.{}", link.name, entry.key),
-                message,
-            );
+            let problem =
+                Problem::new(entry.place, format!("link.{}.at.{}", link.name, entry.key), message);
             problems.push(problem.names(&entry.key, &bond.ends));
         }
     }

@@ -17,20 +17,11 @@ enum AppKind {
 }
 
 const APPS: [(&str, AppKind); 2] = [("bulk", AppKind::Bulk), ("ping", AppKind::Ping)];
-const APPS_LATER: [&str; 7] = [
-    "request-response",
-    "incast",
-    "web",
-    "rpc",
-    "rip",
-    "heartbeat",
-    "connect",
-];
+const APPS_LATER: [&str; 7] =
+    ["request-response", "incast", "web", "rpc", "rip", "heartbeat", "connect"];
 const CONTENTS: [(&str, Content); 2] = [("zeros", Content::Zeros), ("pattern", Content::Pattern)];
-const CLOCKS: [(&str, Clock); 2] = [
-    ("first-to-last-byte", Clock::FirstToLastByte),
-    ("last-write", Clock::LastWrite),
-];
+const CLOCKS: [(&str, Clock); 2] =
+    [("first-to-last-byte", Clock::FirstToLastByte), ("last-write", Clock::LastWrite)];
 
 /// What a plan without `[lab]` runs for.
 const DURATION: Duration = Duration::from_secs(60);
@@ -50,30 +41,18 @@ pub(super) fn lab(
     if warmup >= duration
         && let Some(node) = s.node("warmup")
     {
-        let problem = Problem::new(
-            node.place,
-            "lab.warmup",
-            "`warmup` is not shorter than `duration`",
-        );
-        problems.push(
-            problem
-                .found(warmup.to_string())
-                .accepted([format!("less than {duration}")]),
-        );
+        let problem =
+            Problem::new(node.place, "lab.warmup", "`warmup` is not shorter than `duration`");
+        problems
+            .push(problem.found(warmup.to_string()).accepted([format!("less than {duration}")]));
     }
     let runs = s.or(problems, "runs", 1, reader::whole(1, 100_000));
     let chips = chips(&mut s, scope, problems);
     let faults = faults(&mut s, scope, problems);
     let flows = s.sections(problems, "flow");
-    let flows = flows
-        .into_iter()
-        .map(|f| flow(f, scope, bonds, problems))
-        .collect();
+    let flows = flows.into_iter().map(|f| flow(f, scope, bonds, problems)).collect();
     let expects = s.sections(problems, "expect");
-    let expects = expects
-        .into_iter()
-        .map(|e| expect(e, scope, problems))
-        .collect();
+    let expects = expects.into_iter().map(|e| expect(e, scope, problems)).collect();
     for key in EXPERIMENT_LAB_KEYS {
         s.node(key);
     }
@@ -107,16 +86,11 @@ fn chips(s: &mut Section<'_>, scope: &mut Scope, problems: &mut Problems) -> Vec
         };
         for (link, place) in &links {
             if let Some(other) = list.iter().find(|c| c.links.contains(link)) {
-                let message = format!(
-                    "link `{}` is on chip `{}` too",
-                    scope.links[*link], other.name
-                );
+                let message =
+                    format!("link `{}` is on chip `{}` too", scope.links[*link], other.name);
                 let problem = Problem::new(*place, key.as_str(), message);
-                problems.push(
-                    problem
-                        .found(&scope.links[*link])
-                        .accepted(["each link on one chip"]),
-                );
+                problems
+                    .push(problem.found(&scope.links[*link]).accepted(["each link on one chip"]));
             }
         }
         s.node("count");
@@ -141,25 +115,17 @@ fn faults(s: &mut Section<'_>, scope: &Scope, problems: &mut Problems) -> Vec<Fa
         s.opt(problems, "name", reader::name);
         let link = s.req(problems, "link", "\"LINK\"", |node| {
             let name = reader::text(node)?;
-            scope
-                .links
-                .iter()
-                .position(|l| *l == name)
-                .ok_or_else(|| Unfit {
-                    message: format!("\"{name}\" is no link"),
-                    accepted: scope.links.clone(),
-                    nearest: crate::diagnostic::nearest(&name, &scope.links),
-                })
+            scope.links.iter().position(|l| *l == name).ok_or_else(|| Unfit {
+                message: format!("\"{name}\" is no link"),
+                accepted: scope.links.clone(),
+                nearest: crate::diagnostic::nearest(&name, &scope.links),
+            })
         });
         let down_at = s.req(problems, "down_at", "\"20s\"", reader::duration);
         let up_after = s.opt(problems, "up_after", reader::some_time);
         s.node("count");
         s.finish(problems);
-        list.extend(link.zip(down_at).map(|(link, down_at)| Fault {
-            link,
-            down_at,
-            up_after,
-        }));
+        list.extend(link.zip(down_at).map(|(link, down_at)| Fault { link, down_at, up_after }));
     }
     list
 }
@@ -187,10 +153,8 @@ fn flow(
     let from = s.req(problems, "from", "\"END\"", end(bonds));
     let to = s.req(problems, "to", "\"END\"", end(bonds));
     let start = s.or(problems, "start", Duration::ZERO, reader::duration);
-    let route = from
-        .as_deref()
-        .zip(to.as_deref())
-        .and_then(|(f, t)| route(&mut s, f, t, bonds, problems));
+    let route =
+        from.as_deref().zip(to.as_deref()).and_then(|(f, t)| route(&mut s, f, t, bonds, problems));
     let app = match s.section(problems, "app") {
         Some(section) => app(section, problems),
         None => {
@@ -199,9 +163,7 @@ fn flow(
             None
         }
     };
-    let mtu = route
-        .and_then(|(bond, _)| bonds.get(bond))
-        .map_or(1500, |b| b.mtu);
+    let mtu = route.and_then(|(bond, _)| bonds.get(bond)).map_or(1500, |b| b.mtu);
     let section = s.section(problems, "tcp");
     if let (Some(section), Some(App::Ping(_))) = (&section, &app) {
         let problem = Problem::new(section.place, s.key("tcp"), "a ping has no `tcp`");
@@ -211,16 +173,7 @@ fn flow(
     s.node("count");
     s.finish(problems);
     let (bond, direction) = route?;
-    Some(Flow {
-        name: name?,
-        from: from?,
-        to: to?,
-        bond,
-        direction,
-        start,
-        app: app?,
-        tcp,
-    })
+    Some(Flow { name: name?, from: from?, to: to?, bond, direction, start, app: app?, tcp })
 }
 
 /// The name of an end of some bond.
@@ -262,10 +215,7 @@ fn route(
             (f, t) if f == second && t == first => Direction::Down,
             _ => return None,
         };
-        wanted
-            .as_ref()
-            .is_none_or(|w| *w == bond.name)
-            .then_some((i, direction))
+        wanted.as_ref().is_none_or(|w| *w == bond.name).then_some((i, direction))
     });
     if joined.is_none() && !bonds.is_empty() {
         let place = s.node("to").map_or(s.place, |n| n.place);
@@ -277,37 +227,17 @@ fn route(
 }
 
 fn app(mut s: Section<'_>, problems: &mut Problems) -> Option<App> {
-    let kind = s.req(
-        problems,
-        "kind",
-        "\"bulk\"",
-        reader::choice(&APPS, &APPS_LATER),
-    );
+    let kind = s.req(problems, "kind", "\"bulk\"", reader::choice(&APPS, &APPS_LATER));
     let app = match kind? {
         AppKind::Bulk => App::Bulk(Bulk {
             bytes: s.opt(problems, "bytes", reader::size(1, 1 << 50)),
             write: s.or(problems, "write", 8192, reader::size(1, 1 << 24)),
-            content: s.or(
-                problems,
-                "content",
-                Content::Zeros,
-                reader::choice(&CONTENTS, &[]),
-            ),
-            clock: s.or(
-                problems,
-                "clock",
-                Clock::FirstToLastByte,
-                reader::choice(&CLOCKS, &[]),
-            ),
+            content: s.or(problems, "content", Content::Zeros, reader::choice(&CONTENTS, &[])),
+            clock: s.or(problems, "clock", Clock::FirstToLastByte, reader::choice(&CLOCKS, &[])),
             start_cost: s.or(problems, "start_cost", Duration::ZERO, reader::duration),
         }),
         AppKind::Ping => App::Ping(Ping {
-            interval: s.or(
-                problems,
-                "interval",
-                Duration::from_secs(1),
-                reader::some_time,
-            ),
+            interval: s.or(problems, "interval", Duration::from_secs(1), reader::some_time),
             size: s.or(problems, "size", 56, reader::size(0, 65_507)),
             count: s.opt(problems, "count", reader::whole(1, i128::from(u32::MAX))),
         }),
@@ -340,12 +270,7 @@ fn expect(mut s: Section<'_>, scope: &Scope, problems: &mut Problems) -> Option<
     s.node("where");
     s.node("variant");
     s.finish(problems);
-    Some(Expect {
-        what: what?,
-        of,
-        min: bounds.0,
-        max: bounds.1,
-    })
+    Some(Expect { what: what?, of, min: bounds.0, max: bounds.1 })
 }
 
 fn range(node: &Node) -> Taken<[f64; 2]> {
@@ -361,10 +286,7 @@ fn metric(scope: &Scope) -> impl Fn(&Node) -> Taken<String> {
     move |node| {
         let text = reader::text(node)?;
         let Some((name, metric)) = text.split_once('.') else {
-            return Err(Unfit::new(
-                "is not a metric",
-                "NAME.METRIC such as \"ftp.goodput\"",
-            ));
+            return Err(Unfit::new("is not a metric", "NAME.METRIC such as \"ftp.goodput\""));
         };
         if metric.is_empty() || !names.iter().any(|n| n == name) {
             return Err(Unfit {
@@ -376,10 +298,7 @@ fn metric(scope: &Scope) -> impl Fn(&Node) -> Taken<String> {
         if !crate::metric::is_known(metric) {
             return Err(Unfit {
                 message: format!("`{metric}` is no metric"),
-                accepted: crate::metric::all()
-                    .into_iter()
-                    .map(str::to_owned)
-                    .collect(),
+                accepted: crate::metric::all().into_iter().map(str::to_owned).collect(),
                 nearest: crate::diagnostic::nearest(metric, &crate::metric::all()),
             });
         }

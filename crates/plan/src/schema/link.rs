@@ -13,16 +13,11 @@ use trunkline_core::units::{BitRate, Ratio};
 
 const KINDS: [(&str, LinkKind); 1] = [("serial", LinkKind::Serial)];
 const KINDS_LATER: [&str; 4] = ["ethernet", "udp", "device", "cable"];
-const LINES: [(&str, LineCoding); 2] = [
-    ("async-8n1", LineCoding::Async8n1),
-    ("sync", LineCoding::Sync),
-];
+const LINES: [(&str, LineCoding); 2] =
+    [("async-8n1", LineCoding::Async8n1), ("sync", LineCoding::Sync)];
 const HEADERS: [(&str, Header); 2] = [("slip", Header::Slip), ("none", Header::None)];
-const PAYLOADS: [(&str, Payload); 3] = [
-    ("random", Payload::Random),
-    ("text", Payload::Text),
-    ("zeros", Payload::Zeros),
-];
+const PAYLOADS: [(&str, Payload); 3] =
+    [("random", Payload::Random), ("text", Payload::Text), ("zeros", Payload::Zeros)];
 const FLOWS: [(&str, FlowControl); 3] = [
     ("rtscts", FlowControl::RtsCts),
     ("xonxoff", FlowControl::XonXoff),
@@ -39,32 +34,13 @@ pub(super) fn link(mut s: Section<'_>, scope: &mut Scope, problems: &mut Problem
         scope.links.push(name.clone());
         scope.claim("link", name, name_place, problems);
     }
-    let kind = s.req(
-        problems,
-        "kind",
-        "\"serial\"",
-        reader::choice(&KINDS, &KINDS_LATER),
-    );
-    let rate = s.req(
-        problems,
-        "rate",
-        "\"28.8kbit\" or { up = \"…\", down = \"…\" }",
-        rates,
-    );
+    let kind = s.req(problems, "kind", "\"serial\"", reader::choice(&KINDS, &KINDS_LATER));
+    let rate = s.req(problems, "rate", "\"28.8kbit\" or { up = \"…\", down = \"…\" }", rates);
     let weight = s.opt(problems, "weight", reader::rate);
     let mtu = s.opt(problems, "mtu", reader::whole(MTU_MIN, 65_535));
-    s.opt(
-        problems,
-        "direction",
-        reader::choice(&[("both", ())], &["up", "down"]),
-    );
+    s.opt(problems, "direction", reader::choice(&[("both", ())], &["up", "down"]));
     s.opt(problems, "trunk", no_trunk);
-    let payload = s.or(
-        problems,
-        "payload",
-        Payload::Random,
-        reader::choice(&PAYLOADS, &[]),
-    );
+    let payload = s.or(problems, "payload", Payload::Random, reader::choice(&PAYLOADS, &[]));
     let framing = framing(&mut s, payload, problems);
     let lab = link_lab(&mut s, problems);
     let at = link_at(&mut s, problems);
@@ -90,10 +66,7 @@ fn rates(node: &Node) -> Taken<Rates> {
         if node.as_text() == Some("auto") {
             return Err(Unfit::new("\"auto\" is not in this version", RATE_FORM));
         }
-        return reader::rate(node).map(|rate| Rates {
-            up: rate,
-            down: rate,
-        });
+        return reader::rate(node).map(|rate| Rates { up: rate, down: rate });
     };
     let form = "{ up = \"…\", down = \"…\" }";
     let one = |key: &str| -> Taken<BitRate> {
@@ -101,19 +74,9 @@ fn rates(node: &Node) -> Taken<Rates> {
         let node = node.ok_or_else(|| Unfit::new(format!("has no `{key}`"), form))?;
         reader::rate(node).map_err(|u| Unfit::new(format!("`{key}` {}", u.message), RATE_FORM))
     };
-    let rates = Rates {
-        up: one("up")?,
-        down: one("down")?,
-    };
-    match table
-        .entries
-        .iter()
-        .find(|e| e.key != "up" && e.key != "down")
-    {
-        Some(entry) => Err(Unfit::new(
-            format!("has an unknown key `{}`", entry.key),
-            form,
-        )),
+    let rates = Rates { up: one("up")?, down: one("down")? };
+    match table.entries.iter().find(|e| e.key != "up" && e.key != "down") {
+        Some(entry) => Err(Unfit::new(format!("has an unknown key `{}`", entry.key), form)),
         None => Ok(rates),
     }
 }
@@ -126,20 +89,11 @@ fn no_trunk(node: &Node) -> Taken<()> {
 }
 
 fn framing(s: &mut Section<'_>, payload: Payload, problems: &mut Problems) -> Framing {
-    let mut framing = Framing {
-        line: LineCoding::Async8n1,
-        header: Header::Slip,
-        payload,
-        gap: 0,
-    };
+    let mut framing = Framing { line: LineCoding::Async8n1, header: Header::Slip, payload, gap: 0 };
     if let Some(mut s) = s.section(problems, "framing") {
         framing.line = s.or(problems, "line", framing.line, reader::choice(&LINES, &[]));
-        framing.header = s.or(
-            problems,
-            "header",
-            framing.header,
-            reader::choice(&HEADERS, &["ppp"]),
-        );
+        framing.header =
+            s.or(problems, "header", framing.header, reader::choice(&HEADERS, &["ppp"]));
         framing.gap = s.or(problems, "gap", framing.gap, reader::size(0, 1000));
         s.later(&["vj", "accm", "mru", "auth"]);
         s.finish(problems);
@@ -154,10 +108,7 @@ fn link_lab(s: &mut Section<'_>, problems: &mut Problems) -> LinkLab {
         queue: Limit::Packets(20),
         loss: Ratio::ZERO,
         duplicate: Ratio::ZERO,
-        reorder: Reorder {
-            ratio: Ratio::ZERO,
-            delay: Duration::ZERO,
-        },
+        reorder: Reorder { ratio: Ratio::ZERO, delay: Duration::ZERO },
         corrupt: Ratio::ZERO,
     };
     let Some(mut s) = s.section(problems, "lab") else {
@@ -194,13 +145,7 @@ fn link_at(s: &mut Section<'_>, problems: &mut Problems) -> Vec<LinkAt> {
         let device = s.opt(problems, "device", reader::text);
         s.later(&["remote"]);
         s.finish(problems);
-        list.push(LinkAt {
-            end,
-            tty,
-            baud,
-            flow,
-            device,
-        });
+        list.push(LinkAt { end, tty, baud, flow, device });
     }
     list
 }

@@ -46,11 +46,7 @@ impl Scope {
             let problem = Problem::new(place.max(first.place), format!("{kind}.{name}"), message);
             problems.push(problem.found(name).accepted(["a name of its own"]));
         }
-        self.names.push(Named {
-            kind,
-            name: name.to_owned(),
-            place,
-        });
+        self.names.push(Named { kind, name: name.to_owned(), place });
     }
 
     /// The links an array of names and globs stands for, in order of enslaving for each glob.
@@ -101,10 +97,7 @@ pub(crate) fn plan(root: &Table, place: Place, problems: &mut Problems) -> Optio
     let mut top = Section::new(root, place, "");
     let name = top.req(problems, "name", "\"…\"", reader::name);
     let link_sections = top.sections(problems, "link");
-    let links = link_sections
-        .into_iter()
-        .map(|s| link::link(s, &mut scope, problems))
-        .collect();
+    let links = link_sections.into_iter().map(|s| link::link(s, &mut scope, problems)).collect();
     let links: Option<Vec<Link>> = all(links);
 
     let bond_sections = match top.section(problems, "bond") {
@@ -135,13 +128,7 @@ pub(crate) fn plan(root: &Table, place: Place, problems: &mut Problems) -> Optio
     top.later(&["peer", "output", "report"]);
     top.finish(problems);
 
-    let plan = Plan {
-        name: name?,
-        links: links?,
-        bonds: bonds?,
-        ends,
-        lab: lab?,
-    };
+    let plan = Plan { name: name?, links: links?, bonds: bonds?, ends, lab: lab? };
     check_runs(root, &plan, problems);
     problems.is_empty().then_some(plan)
 }
@@ -160,15 +147,8 @@ fn check_runs(root: &Table, plan: &Plan, problems: &mut Problems) {
     {
         let message = "`runs` without randomness: every run would be the same";
         let problem = Problem::new(entry.place, "lab.runs", message);
-        let accepted = [
-            "no `runs`",
-            "a link with lab.loss, jitter, duplicate, reorder or corrupt",
-        ];
-        problems.push(
-            problem
-                .found(entry.node.value.to_string())
-                .accepted(accepted),
-        );
+        let accepted = ["no `runs`", "a link with lab.loss, jitter, duplicate, reorder or corrupt"];
+        problems.push(problem.found(entry.node.value.to_string()).accepted(accepted));
     }
 }
 

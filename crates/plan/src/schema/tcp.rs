@@ -5,11 +5,8 @@ use crate::reader::{self, Section, Taken, Unfit};
 use crate::tree::Node;
 use trunkline_core::tcp::config::{Algorithm, Config, Profile, Recovery};
 
-const RECOVERIES: [(&str, Recovery); 3] = [
-    ("timeout", Recovery::TimeoutOnly),
-    ("newreno", Recovery::NewReno),
-    ("sack", Recovery::Sack),
-];
+const RECOVERIES: [(&str, Recovery); 3] =
+    [("timeout", Recovery::TimeoutOnly), ("newreno", Recovery::NewReno), ("sack", Recovery::Sack)];
 const ALGORITHMS_LATER: [&str; 6] = ["cubic", "vegas", "dctcp", "dctcp-reno", "bbr", "prague"];
 const PROFILES_LATER: [&str; 4] = ["bsd-4.3", "linux-2.2", "linux-2.4", "linux-3.18"];
 const LATER: [&str; 5] = ["ecn", "ect_on_syn", "dscp", "pacing", "keepalive"];
@@ -25,36 +22,18 @@ pub(super) fn tcp(section: Option<Section<'_>>, mtu: u16, problems: &mut Problem
     let profile = s.or(problems, "profile", Profile::Modern, profile);
     let mut tcp = Config::new(profile, mtu);
     tcp.algorithm = s.or(problems, "cc", tcp.algorithm, algorithm);
-    tcp.recovery = s.or(
-        problems,
-        "recovery",
-        tcp.recovery,
-        reader::choice(&RECOVERIES, &[]),
-    );
+    tcp.recovery = s.or(problems, "recovery", tcp.recovery, reader::choice(&RECOVERIES, &[]));
     tcp.mss = s.opt(problems, "mss", reader::whole(1, 65_495)).or(tcp.mss);
     buffers(&mut tcp, &mut s, problems);
-    tcp.dup_ack_threshold = s.or(
-        problems,
-        "dup_ack_threshold",
-        tcp.dup_ack_threshold,
-        reader::whole(1, 255),
-    );
+    tcp.dup_ack_threshold =
+        s.or(problems, "dup_ack_threshold", tcp.dup_ack_threshold, reader::whole(1, 255));
     tcp.window_scale = s.or(problems, "window_scale", tcp.window_scale, reader::flag);
     tcp.timestamps = s.or(problems, "timestamps", tcp.timestamps, reader::flag);
-    tcp.eifel = s.or(
-        problems,
-        "eifel",
-        tcp.eifel && tcp.timestamps,
-        eifel(tcp.timestamps),
-    );
+    tcp.eifel = s.or(problems, "eifel", tcp.eifel && tcp.timestamps, eifel(tcp.timestamps));
     tcp.nagle = s.or(problems, "nagle", tcp.nagle, reader::flag);
     tcp.idle_restart = s.or(problems, "idle_restart", tcp.idle_restart, reader::flag);
-    tcp.header_prediction = s.or(
-        problems,
-        "header_prediction",
-        tcp.header_prediction,
-        reader::flag,
-    );
+    tcp.header_prediction =
+        s.or(problems, "header_prediction", tcp.header_prediction, reader::flag);
     timers(&mut tcp, &mut s, problems);
     s.later(&LATER);
     s.finish(problems);
@@ -63,66 +42,28 @@ pub(super) fn tcp(section: Option<Section<'_>>, mtu: u16, problems: &mut Problem
 
 fn buffers(tcp: &mut Config, s: &mut Section<'_>, problems: &mut Problems) {
     let allowance = tcp.header_allowance;
-    tcp.header_allowance = s.or(
-        problems,
-        "header_allowance",
-        allowance,
-        reader::whole(40, 67),
-    );
-    tcp.receive_buffer = s.or(
-        problems,
-        "receive_buffer",
-        tcp.receive_buffer,
-        reader::size(256, WINDOW_MAX),
-    );
-    tcp.send_buffer = s.or(
-        problems,
-        "send_buffer",
-        tcp.send_buffer,
-        reader::size(256, WINDOW_MAX),
-    );
-    tcp.initial_window = s.or(
-        problems,
-        "initial_window",
-        tcp.initial_window,
-        reader::whole(1, 1024),
-    );
+    tcp.header_allowance = s.or(problems, "header_allowance", allowance, reader::whole(40, 67));
+    tcp.receive_buffer =
+        s.or(problems, "receive_buffer", tcp.receive_buffer, reader::size(256, WINDOW_MAX));
+    tcp.send_buffer = s.or(problems, "send_buffer", tcp.send_buffer, reader::size(256, WINDOW_MAX));
+    tcp.initial_window =
+        s.or(problems, "initial_window", tcp.initial_window, reader::whole(1, 1024));
     let ssthresh = s.opt(problems, "initial_ssthresh", reader::whole(0, 1 << 20));
     tcp.initial_ssthresh = ssthresh.or(tcp.initial_ssthresh);
-    tcp.cwnd_max = s.or(
-        problems,
-        "cwnd_max",
-        tcp.cwnd_max,
-        reader::whole(1, 1 << 30),
-    );
+    tcp.cwnd_max = s.or(problems, "cwnd_max", tcp.cwnd_max, reader::whole(1, 1 << 30));
 }
 
 fn timers(tcp: &mut Config, s: &mut Section<'_>, problems: &mut Problems) {
-    tcp.ack_every = s.or(
-        problems,
-        "delayed_ack",
-        tcp.ack_every,
-        reader::whole(1, 255),
-    );
+    tcp.ack_every = s.or(problems, "delayed_ack", tcp.ack_every, reader::whole(1, 255));
     tcp.delayed_ack = s.or(problems, "ack_delay", tcp.delayed_ack, reader::duration);
-    tcp.quick_acks = s.or(
-        problems,
-        "quick_acks",
-        tcp.quick_acks,
-        reader::whole(0, 255),
-    );
+    tcp.quick_acks = s.or(problems, "quick_acks", tcp.quick_acks, reader::whole(0, 255));
     tcp.rto_initial = s.or(problems, "rto_initial", tcp.rto_initial, reader::some_time);
     tcp.rto_min = s.or(problems, "rto_min", tcp.rto_min, reader::some_time);
     let min = tcp.rto_min;
-    tcp.rto_max = s.or(
-        problems,
-        "rto_max",
-        tcp.rto_max,
-        |node| match reader::some_time(node)? {
-            max if max < min => Err(Unfit::new("is below rto_min", format!("at least {min}"))),
-            max => Ok(max),
-        },
-    );
+    tcp.rto_max = s.or(problems, "rto_max", tcp.rto_max, |node| match reader::some_time(node)? {
+        max if max < min => Err(Unfit::new("is below rto_min", format!("at least {min}"))),
+        max => Ok(max),
+    });
     tcp.retries = s.or(problems, "retries", tcp.retries, reader::whole(1, 255));
     tcp.time_wait = s.or(problems, "time_wait", tcp.time_wait, reader::duration);
 }

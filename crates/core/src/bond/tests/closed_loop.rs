@@ -40,10 +40,7 @@ fn channel(member: &MemberConfig) -> Channel {
         rate: member.rate,
         framing: member.framing,
         clocking: Clocking::Own,
-        wire: WireConfig {
-            delay: member.delay,
-            ..WireConfig::default()
-        },
+        wire: WireConfig { delay: member.delay, ..WireConfig::default() },
         queue: None,
     };
     Channel::new(config, Rng::new(1))
@@ -125,14 +122,8 @@ impl Loop {
         let elapsed = self.bed.now - Instant::ZERO;
         let rates: u64 = self.channels.iter().map(|c| c.config().rate.as_bps()).sum();
         let framing = self.channels[0].config().framing;
-        let lengths = self
-            .arrived
-            .iter()
-            .map(|seq| u64::from((self.lengths)(*seq)));
-        let bits = lengths
-            .map(|len| framing.mean_wire_millibits(len))
-            .sum::<u64>()
-            / 1000;
+        let lengths = self.arrived.iter().map(|seq| u64::from((self.lengths)(*seq)));
+        let bits = lengths.map(|len| framing.mean_wire_millibits(len)).sum::<u64>() / 1000;
         let ideal = bps(rates).time_for_bits(bits);
         let sent: Vec<u64> = self.channels.iter().map(|c| c.stats().frames).collect();
         let all: u64 = sent.iter().sum();
@@ -167,10 +158,7 @@ fn earliest_fills_unequal_lines_in_order() {
     for (fast, slow) in [(28_800, 14_400), (57_600, 14_400), (115_200, 9_600)] {
         for coding in [LineCoding::Async8n1, LineCoding::Sync] {
             let got = run(Mode::Earliest, &pair(fast, slow, coding), 16_384);
-            let shown = format!(
-                "{fast}+{slow} {coding:?}: {} {}",
-                got.efficiency, got.overtaken
-            );
+            let shown = format!("{fast}+{slow} {coding:?}: {} {}", got.efficiency, got.overtaken);
             assert!(got.efficiency >= 990, "{shown}");
             assert!(got.overtaken <= 2, "{shown}");
         }
@@ -182,12 +170,7 @@ fn earliest_keeps_order_over_lines_of_different_delay() {
     let mut lines = pair(57_600, 57_600, LineCoding::Sync);
     lines[1].delay = Duration::from_millis(150);
     let got = run(Mode::Earliest, &lines, 32_768);
-    assert!(
-        got.efficiency >= 980 && got.overtaken <= 2,
-        "{} {}",
-        got.efficiency,
-        got.overtaken
-    );
+    assert!(got.efficiency >= 980 && got.overtaken <= 2, "{} {}", got.efficiency, got.overtaken);
 }
 
 /// Equal lines run in step: an escaped byte in one frame lets those beside it pass, and no others.
@@ -218,21 +201,9 @@ fn short_packets_do_not_pass_long_ones_on_the_slow_line() {
 
 #[test]
 fn eql_is_worse_the_further_the_rates_are_apart() {
-    let near = run(
-        Mode::Eql,
-        &pair(28_800, 14_400, LineCoding::Async8n1),
-        16_384,
-    );
-    let far = run(
-        Mode::Eql,
-        &pair(57_600, 14_400, LineCoding::Async8n1),
-        16_384,
-    );
-    assert!(
-        (680..=800).contains(&near.efficiency),
-        "{}",
-        near.efficiency
-    );
+    let near = run(Mode::Eql, &pair(28_800, 14_400, LineCoding::Async8n1), 16_384);
+    let far = run(Mode::Eql, &pair(57_600, 14_400, LineCoding::Async8n1), 16_384);
+    assert!((680..=800).contains(&near.efficiency), "{}", near.efficiency);
     assert!((500..=750).contains(&far.efficiency), "{}", far.efficiency);
     assert!(far.shares[1] > 200, "{:?}", far.shares);
 }
@@ -259,10 +230,6 @@ fn eql_early_starves_the_slow_line_when_rates_are_apart() {
 
 #[test]
 fn round_robin_is_twice_the_slowest_line() {
-    let got = run(
-        Mode::BalanceRr,
-        &pair(57_600, 14_400, LineCoding::Async8n1),
-        16_384,
-    );
+    let got = run(Mode::BalanceRr, &pair(57_600, 14_400, LineCoding::Async8n1), 16_384);
     assert!((380..=410).contains(&got.efficiency), "{}", got.efficiency);
 }

@@ -12,11 +12,7 @@ fn eql_1_unequal_lines_take_turns_by_load() {
     for _ in 0..3 {
         let before = bed.packets(FAST);
         bed.send(900);
-        order.push(if bed.packets(FAST) > before {
-            FAST
-        } else {
-            SLOW
-        });
+        order.push(if bed.packets(FAST) > before { FAST } else { SLOW });
     }
     assert_eq!(order, [FAST, SLOW, FAST]);
 }
@@ -56,10 +52,7 @@ fn eql_4_max_slaves_is_four_until_raised_and_again_after_reopening() {
     bed.bond.set_config(5).expect("raised");
     assert_eq!(bed.enslave(line(4, 9_600)), Ok(()));
     bed.bond.reopen(bed.now, &mut bed.cx);
-    assert_eq!(
-        (bed.bond.config().max_slaves, bed.bond.members().len()),
-        (4, 0)
-    );
+    assert_eq!((bed.bond.config().max_slaves, bed.bond.members().len()), (4, 0));
     for link in 0..4 {
         assert_eq!(bed.enslave(line(link, 9_600)), Ok(()));
     }
@@ -76,28 +69,14 @@ fn eql_5_a_dead_line_is_never_picked_and_gone_within_a_second() {
     bed.send(500);
     assert_eq!(bed.packets(0), 1);
     let left: Vec<LinkId> = bed.bond.members().iter().map(Member::link).collect();
-    assert_eq!(
-        left,
-        [LinkId(2), LinkId(0)],
-        "the last dead one met is buried"
-    );
+    assert_eq!(left, [LinkId(2), LinkId(0)], "the last dead one met is buried");
     bed.wait(1000);
     assert_eq!(bed.bond.members().len(), 1);
     let events: Vec<_> = bed.cx.trace.drain().into_iter().map(|r| r.event).collect();
-    assert_eq!(
-        events,
-        [
-            trace::Event::Buried(LinkId(1)),
-            trace::Event::Buried(LinkId(2))
-        ]
-    );
+    assert_eq!(events, [trace::Event::Buried(LinkId(1)), trace::Event::Buried(LinkId(2))]);
     bed.link(1, LinkChange::Up);
     bed.send(500);
-    assert_eq!(
-        bed.bond.members().len(),
-        1,
-        "a buried line must be enslaved again"
-    );
+    assert_eq!(bed.bond.members().len(), 1, "a buried line must be enslaved again");
     assert_eq!(bed.enslave(line(1, 9_600)), Ok(()));
     assert_eq!(bed.bond.members().len(), 2);
 }
@@ -156,16 +135,11 @@ fn a_device_that_goes_down_loses_its_queue() {
 #[test]
 fn a_new_weight_counts_at_once() {
     let mut bed = Bed::new(Mode::Eql, &[line(0, 9_600), line(1, 9_600)]);
-    bed.bond
-        .set_member(LinkId(0), bps(19_200))
-        .expect("a member");
+    bed.bond.set_member(LinkId(0), bps(19_200)).expect("a member");
     bed.send(500);
     assert_eq!(bed.packets(0), 1);
     bed.wait(1000);
-    assert_eq!(
-        bed.bond.set_member(LinkId(7), bps(1)),
-        Err(BondError::NotMember)
-    );
+    assert_eq!(bed.bond.set_member(LinkId(7), bps(1)), Err(BondError::NotMember));
 }
 
 #[test]

@@ -18,12 +18,7 @@ fn bps(n: u64) -> BitRate {
 }
 
 fn slip(line: LineCoding) -> Framing {
-    Framing {
-        line,
-        header: Header::Slip,
-        payload: Payload::Zeros,
-        gap: 0,
-    }
+    Framing { line, header: Header::Slip, payload: Payload::Zeros, gap: 0 }
 }
 
 /// An asynchronous line whose weight is its rate.
@@ -73,22 +68,19 @@ impl Bed {
     }
 
     fn link(&mut self, link: u16, change: LinkChange) {
-        self.bond
-            .handle_link(self.now, &mut self.cx, LinkId(link), change);
+        self.bond.handle_link(self.now, &mut self.cx, LinkId(link), change);
         self.bond.check_invariants();
     }
 
     fn poll(&mut self, link: u16) -> Vec<Frame> {
         let mut burst = Burst::new();
-        self.bond
-            .poll_transmit(self.now, &mut self.cx, LinkId(link), &mut burst);
+        self.bond.poll_transmit(self.now, &mut self.cx, LinkId(link), &mut burst);
         self.bond.check_invariants();
         burst.frames
     }
 
     fn transmitted(&mut self, link: u16, bytes: u64) {
-        self.bond
-            .handle_transmitted(self.now, &mut self.cx, LinkId(link), bytes);
+        self.bond.handle_transmitted(self.now, &mut self.cx, LinkId(link), bytes);
         self.bond.check_invariants();
     }
 
@@ -100,17 +92,10 @@ impl Bed {
 
     /// Packets committed so far to a link.
     fn packets(&self, link: u16) -> u64 {
-        self.bond
-            .member(LinkId(link))
-            .expect("a member")
-            .stats()
-            .tx_packets
+        self.bond.member(LinkId(link)).expect("a member").stats().tx_packets
     }
 
     fn queued(&self, link: u16) -> u64 {
-        self.bond
-            .member(LinkId(link))
-            .expect("a member")
-            .bytes_queued()
+        self.bond.member(LinkId(link)).expect("a member").bytes_queued()
     }
 }

@@ -35,10 +35,7 @@ fn round_robin_waits_for_the_member_whose_turn_it_is() {
 fn active_backup_prefers_priority_and_falls_back() {
     let mut preferred = line(1, 9_600);
     preferred.priority = 5;
-    let mut bed = Bed::new(
-        Mode::ActiveBackup,
-        &[line(0, 9_600), preferred, line(2, 9_600)],
-    );
+    let mut bed = Bed::new(Mode::ActiveBackup, &[line(0, 9_600), preferred, line(2, 9_600)]);
     bed.send(100);
     assert_eq!([0, 1, 2].map(|l| bed.packets(l)), [0, 1, 0]);
     bed.link(1, LinkChange::Down);
@@ -70,10 +67,7 @@ fn emancipation_loses_nothing() {
     let live = bed.cx.frames.live();
     let link = LinkId(0);
     assert_eq!(bed.bond.emancipate(bed.now, &mut bed.cx, link), Ok(()));
-    assert_eq!(
-        bed.bond.emancipate(bed.now, &mut bed.cx, link),
-        Err(BondError::NotMember)
-    );
+    assert_eq!(bed.bond.emancipate(bed.now, &mut bed.cx, link), Err(BondError::NotMember));
     bed.bond.check_invariants();
     assert_eq!(bed.cx.frames.live(), live);
 }
@@ -120,12 +114,10 @@ fn too_long_packets_and_strangers_are_dropped_and_counted() {
     bed.send(1501);
     assert_eq!(bed.cx.work.dropped(DropReason::TooBig), 1);
     let frame = bed.cx.frames.insert(&[], 10);
-    bed.bond
-        .handle_frame(bed.now, &mut bed.cx, LinkId(9), frame);
+    bed.bond.handle_frame(bed.now, &mut bed.cx, LinkId(9), frame);
     assert_eq!(bed.bond.poll_event(), None);
     let frame = bed.cx.frames.insert(&[], 10);
-    bed.bond
-        .handle_frame(bed.now, &mut bed.cx, LinkId(0), frame);
+    bed.bond.handle_frame(bed.now, &mut bed.cx, LinkId(0), frame);
     assert_eq!(bed.bond.poll_event(), Some(Event::Received(frame)));
     assert_eq!(bed.bond.members()[0].stats().rx_bytes, 10);
     let mut dead = line(3, 9_600);

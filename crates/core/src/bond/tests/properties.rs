@@ -94,18 +94,12 @@ impl World {
             Op::Wait(ms) => self.bed.wait(ms),
             Op::Enslave(link) => {
                 let rate = [115_200, 28_800, 9_600][usize::from(link)];
-                let config = MemberConfig {
-                    queue: self.queue,
-                    ..line(link, rate)
-                };
+                let config = MemberConfig { queue: self.queue, ..line(link, rate) };
                 self.bed.enslave(config).expect("room for three");
             }
             Op::Emancipate(link) => {
                 // An error only says that it was no member.
-                self.bed
-                    .bond
-                    .emancipate(self.bed.now, &mut self.bed.cx, LinkId(link))
-                    .ok();
+                self.bed.bond.emancipate(self.bed.now, &mut self.bed.cx, LinkId(link)).ok();
             }
         }
         self.bed.bond.check_invariants();
@@ -113,10 +107,7 @@ impl World {
 
     fn pick(&self, len: u32) -> Pick {
         let meta = FrameMeta { len, flow: 0 };
-        self.bed
-            .bond
-            .scheduler
-            .pick(self.bed.now, self.bed.bond.members(), meta)
+        self.bed.bond.scheduler.pick(self.bed.now, self.bed.bond.members(), meta)
     }
 }
 

@@ -27,11 +27,7 @@ impl Connection {
 
     pub(super) fn start_resend_list(&mut self) {
         let end = self.repairing.list.map_or(self.snd_nxt, |list| list.end);
-        self.repairing.list = Some(ResendList {
-            end,
-            next: 0,
-            budget: 1,
-        });
+        self.repairing.list = Some(ResendList { end, next: 0, budget: 1 });
     }
 
     /// After an advancing acknowledgment and the growth it brings: the list is done, or its head is sent
@@ -43,11 +39,7 @@ impl Connection {
             .repairing
             .list
             .filter(|list| list.end.gt(una))
-            .map(|list| ResendList {
-                next: 0,
-                budget,
-                ..list
-            });
+            .map(|list| ResendList { next: 0, budget, ..list });
     }
 
     /// The next record of the list that may go now. One that still waits in the local device is not

@@ -82,20 +82,13 @@ fn a_reset_counts_only_at_rcv_nxt_and_is_challenged_elsewhere() {
     pair.cut = [true; 2];
     pair.write(A, Data::Elided(1));
     let next = pair.log.last().unwrap().repr;
-    let reset = |seq| Repr {
-        seq,
-        flags: Flags::RST,
-        ..Repr::default()
-    };
+    let reset = |seq| Repr { seq, flags: Flags::RST, ..Repr::default() };
     pair.inject(B, reset(next.seq + 10), b"");
     assert_eq!(pair.end(B).state(), State::Established);
     assert_eq!(pair.end(B).stats().challenge_acks, 1);
     pair.inject(B, reset(next.seq - 10), b"");
     assert_eq!(pair.end(B).stats().challenge_acks, 1);
-    let syn = Repr {
-        flags: Flags::SYN,
-        ..next
-    };
+    let syn = Repr { flags: Flags::SYN, ..next };
     for _ in 0..20 {
         pair.inject(B, syn, b"");
     }
@@ -111,10 +104,7 @@ fn old_timestamps_are_dropped_but_answered() {
     pair.write(A, Data::Bytes(b"x"));
     let mut old = pair.log.last().unwrap().repr;
     let stamps = old.options.timestamps.unwrap();
-    old.options.timestamps = Some(Timestamps {
-        value: stamps.value.wrapping_sub(5000),
-        ..stamps
-    });
+    old.options.timestamps = Some(Timestamps { value: stamps.value.wrapping_sub(5000), ..stamps });
     let before = pair.sent_by(B).count();
     pair.inject(B, old, b"x");
     assert_eq!(pair.end(B).stats().paws_drops, 1);

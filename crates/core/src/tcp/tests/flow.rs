@@ -27,10 +27,7 @@ fn a_reader_that_does_not_read_stops_the_sender() {
     assert_eq!(pair.end(B).readable(), 10_000);
     assert_eq!(pair.end(A).snapshot().snd_wnd, 0);
     assert_eq!(pair.end(A).snapshot().flight, 0);
-    assert!(matches!(
-        pair.end(A).poll_timeout(),
-        Some((_, Reason::Persist))
-    ));
+    assert!(matches!(pair.end(A).poll_timeout(), Some((_, Reason::Persist))));
     assert_eq!(pair.read(B), 10_000);
     pair.reads[B] = true;
     pair.run_for(Duration::from_secs(2));
@@ -96,10 +93,7 @@ fn small_reads_do_not_make_a_silly_window() {
         pair.run_for(Duration::from_millis(5));
     }
     let lens = pair.data_lens(A);
-    assert!(
-        lens.len() > 10 && lens.iter().all(|n| *n >= MSS as u32 / 2),
-        "{lens:?}"
-    );
+    assert!(lens.len() > 10 && lens.iter().all(|n| *n >= MSS as u32 / 2), "{lens:?}");
 }
 
 #[test]
@@ -145,10 +139,7 @@ fn acknowledgments_are_quick_at_first_and_then_held_back() {
     let start = pair.now;
     pair.write(A, Data::Elided(MSS));
     pair.run_for(Duration::from_secs(1));
-    let acks: Vec<u64> = pair
-        .sent_by(B)
-        .map(|s| (s.at - start).as_millis())
-        .collect();
+    let acks: Vec<u64> = pair.sent_by(B).map(|s| (s.at - start).as_millis()).collect();
     assert_eq!(acks, [50 + 40]);
 }
 

@@ -33,10 +33,7 @@ fn tcp_1_a_dead_peer_is_tried_at_1_2_4_8_s() {
     pair.cut[A] = true;
     pair.connect(A);
     pair.run_for(Duration::from_secs(16));
-    assert_eq!(
-        millis(pair.sent_by(A).map(|s| s.at)),
-        [0, 1000, 3000, 7000, 15000]
-    );
+    assert_eq!(millis(pair.sent_by(A).map(|s| s.at)), [0, 1000, 3000, 7000, 15000]);
     pair.run_for(Duration::from_secs(1000));
     assert_eq!(pair.events[A], [Event::TimedOut]);
     assert_eq!(pair.end(A).state(), State::Closed);
@@ -71,10 +68,7 @@ fn both_may_open_at_once() {
     pair.run_for(Duration::from_secs(1));
     assert_eq!(pair.end(A).state(), State::Established);
     assert_eq!(pair.end(B).state(), State::Established);
-    assert_eq!(
-        pair.bulk(100_000, Duration::from_secs(5)).as_millis() / 1000,
-        0
-    );
+    assert_eq!(pair.bulk(100_000, Duration::from_secs(5)).as_millis() / 1000, 0);
 }
 
 #[test]
@@ -86,10 +80,7 @@ fn data_written_early_leaves_after_the_handshake() {
     pair.run_for(Duration::from_secs(1));
     assert_eq!(pair.received[B], b"hello");
     assert_eq!(pair.end(A).state(), State::FinWait2);
-    assert_eq!(
-        pair.events[B],
-        [Event::Connected, Event::Readable, Event::PeerClosed]
-    );
+    assert_eq!(pair.events[B], [Event::Connected, Event::Readable, Event::PeerClosed]);
 }
 
 #[test]
@@ -97,21 +88,13 @@ fn a_refused_connection_is_reset() {
     let mut pair = Pair::modern();
     pair.connect(A);
     let syn = pair.log[0].repr;
-    let segment = Segment {
-        repr: syn,
-        ecn: Ecn::NotEct,
-        payload_offset: 0,
-        payload_len: 0,
-    };
+    let segment = Segment { repr: syn, ecn: Ecn::NotEct, payload_offset: 0, payload_len: 0 };
     let answer = reset_for(&segment, tuple(B)).unwrap();
     assert_eq!(answer.flags, Flags::RST | Flags::ACK);
     assert_eq!(answer.ack, syn.seq + 1);
     pair.inject(A, answer, b"");
     assert_eq!(pair.events[A], [Event::Reset]);
-    let reset = Segment {
-        repr: answer,
-        ..segment
-    };
+    let reset = Segment { repr: answer, ..segment };
     assert_eq!(reset_for(&reset, tuple(A)), None);
 }
 
@@ -128,10 +111,7 @@ fn an_old_syn_ack_is_answered_with_a_reset() {
     };
     pair.inject(A, old, b"");
     let last = pair.log.last().unwrap();
-    assert_eq!(
-        (last.repr.flags, last.repr.seq),
-        (Flags::RST, SeqNumber(1234))
-    );
+    assert_eq!((last.repr.flags, last.repr.seq), (Flags::RST, SeqNumber(1234)));
     assert_eq!(pair.end(A).state(), State::SynSent);
 }
 

@@ -129,10 +129,7 @@ fn what_still_waits_in_the_machine_is_not_sent_twice() {
         let (later, _) = connection.poll_timeout().unwrap();
         connection.handle_timeout(later, &mut pair.cx);
         assert_eq!(connection.stats().timeouts, 1);
-        assert_eq!(
-            connection.poll_transmit(later, &mut pair.cx).is_some(),
-            again
-        );
+        assert_eq!(connection.poll_transmit(later, &mut pair.cx).is_some(), again);
     }
 }
 

@@ -40,11 +40,7 @@ fn rec_1_one_loss_is_one_retransmission_and_no_timeout() {
             let mut pair = with(recovery, 20);
             let took = window_of_20(&mut pair, &[lost]);
             let stats = *pair.end(A).stats();
-            assert_eq!(
-                (stats.retransmissions, stats.timeouts),
-                (1, 0),
-                "{recovery:?} {lost}"
-            );
+            assert_eq!((stats.retransmissions, stats.timeouts), (1, 0), "{recovery:?} {lost}");
             assert_eq!(stats.fast_recoveries, 1);
             assert!(took < RTT * 2);
             assert_eq!(pair.end(A).snapshot().phase, Phase::Open);
@@ -114,10 +110,7 @@ fn the_timer_doubles_and_gives_up_in_the_end() {
     let start = pair.now;
     pair.write(A, Data::Elided(100));
     pair.run_for(Duration::from_secs(100));
-    let gaps: Vec<u64> = pair
-        .sent_by(A)
-        .map(|s| (s.at - start).as_millis())
-        .collect();
+    let gaps: Vec<u64> = pair.sent_by(A).map(|s| (s.at - start).as_millis()).collect();
     let rto = gaps[1];
     assert!((200..=400).contains(&rto));
     assert_eq!(gaps, [0, rto, 3 * rto, 7 * rto, 15 * rto]);
@@ -145,10 +138,7 @@ fn eifel_takes_a_spurious_timeout_back() {
     let stats = *pair.end(A).stats();
     assert!(stats.timeouts >= 1);
     assert_eq!(stats.undos, 1);
-    assert_eq!(
-        stats.retransmissions, stats.timeouts,
-        "only the first segment"
-    );
+    assert_eq!(stats.retransmissions, stats.timeouts, "only the first segment");
     assert!(pair.end(A).snapshot().cwnd >= cwnd);
     assert!(pair.end(A).snapshot().rto >= Duration::from_millis(900));
 
@@ -181,10 +171,7 @@ fn karn_takes_no_sample_of_what_was_sent_twice() {
     pair.run_for(Duration::from_secs(3));
     assert_eq!(pair.received_len[B], 100);
     assert_eq!(pair.end(A).stats().rtt_samples, samples);
-    assert!(
-        pair.end(A).snapshot().rto >= Duration::from_millis(400),
-        "the doubling stays"
-    );
+    assert!(pair.end(A).snapshot().rto >= Duration::from_millis(400), "the doubling stays");
     pair.write(A, Data::Elided(100));
     pair.run_for(Duration::from_secs(3));
     assert_eq!(pair.end(A).stats().rtt_samples, samples + 1);

@@ -77,14 +77,8 @@ pub struct Pair {
 pub fn tuple(end: usize) -> Tuple {
     let addr = |n: u8| SocketAddrV4::new(Ipv4Addr::new(10, 0, 0, n), 1000 + u16::from(n));
     match end {
-        A => Tuple {
-            local: addr(1),
-            remote: addr(2),
-        },
-        _ => Tuple {
-            local: addr(2),
-            remote: addr(1),
-        },
+        A => Tuple { local: addr(1), remote: addr(2) },
+        _ => Tuple { local: addr(2), remote: addr(1) },
     }
 }
 
@@ -149,13 +143,7 @@ impl Pair {
     pub fn connect(&mut self, end: usize) {
         let config = self.configs[end].clone();
         let (now, iss) = (self.now, self.iss[end]);
-        self.ends[end] = Some(Connection::connect(
-            now,
-            &mut self.cx,
-            config,
-            tuple(end),
-            iss,
-        ));
+        self.ends[end] = Some(Connection::connect(now, &mut self.cx, config, tuple(end), iss));
         self.pump();
     }
 
@@ -244,9 +232,7 @@ impl Pair {
                 len: segment.payload_len,
             });
         }
-        let serial = self
-            .rate
-            .map_or(Duration::ZERO, |r| r.time_for_bits(len as u64 * 8));
+        let serial = self.rate.map_or(Duration::ZERO, |r| r.time_for_bits(len as u64 * 8));
         let leaves = self.idle_at[from].max(self.now) + serial;
         self.idle_at[from] = leaves;
         let nth = self.frames_sent[from];
@@ -275,18 +261,8 @@ impl Pair {
     fn fly(&mut self, at: Instant, to: usize, frame: Frame) {
         let order = self.order;
         self.order += 1;
-        let place = self
-            .flying
-            .partition_point(|f| (f.at, f.order) > (at, order));
-        self.flying.insert(
-            place,
-            Flying {
-                at,
-                order,
-                to,
-                frame,
-            },
-        );
+        let place = self.flying.partition_point(|f| (f.at, f.order) > (at, order));
+        self.flying.insert(place, Flying { at, order, to, frame });
     }
 
     fn arrive(&mut self, to: usize, frame: Frame) {
@@ -303,20 +279,13 @@ impl Pair {
             return;
         }
         let cx = &mut self.cx;
-        self.ends[to]
-            .as_mut()
-            .unwrap()
-            .handle_frame(now, cx, frame, &segment);
+        self.ends[to].as_mut().unwrap().handle_frame(now, cx, frame, &segment);
     }
 
     /// Hands a made-up segment to an end.
     pub fn inject(&mut self, to: usize, repr: Repr, payload: &[u8]) {
         let from = tuple(1 - to);
-        let repr = Repr {
-            src_port: from.local.port(),
-            dst_port: from.remote.port(),
-            ..repr
-        };
+        let repr = Repr { src_port: from.local.port(), dst_port: from.remote.port(), ..repr };
         let frame = self.cx.frames.insert(payload, 0);
         let segment = Segment {
             repr,
@@ -326,20 +295,12 @@ impl Pair {
         };
         let now = self.now;
         let cx = &mut self.cx;
-        self.ends[to]
-            .as_mut()
-            .unwrap()
-            .handle_frame(now, cx, frame, &segment);
+        self.ends[to].as_mut().unwrap().handle_frame(now, cx, frame, &segment);
         self.pump();
     }
 
     fn next_at(&self) -> Option<Instant> {
-        let timers = self
-            .ends
-            .iter()
-            .flatten()
-            .filter_map(|c| c.poll_timeout())
-            .map(|t| t.0);
+        let timers = self.ends.iter().flatten().filter_map(|c| c.poll_timeout()).map(|t| t.0);
         timers.chain(self.flying.last().map(|f| f.at)).min()
     }
 
@@ -390,10 +351,7 @@ impl Pair {
     }
 
     pub fn data_lens(&self, from: usize) -> Vec<u32> {
-        self.sent_by(from)
-            .map(|s| s.len)
-            .filter(|n| *n > 0)
-            .collect()
+        self.sent_by(from).map(|s| s.len).filter(|n| *n > 0).collect()
     }
 }
 

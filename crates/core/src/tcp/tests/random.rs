@@ -25,11 +25,8 @@ struct Case {
 }
 
 fn cases() -> impl Strategy<Value = Case> {
-    let recovery = prop::sample::select(vec![
-        Recovery::TimeoutOnly,
-        Recovery::NewReno,
-        Recovery::Sack,
-    ]);
+    let recovery =
+        prop::sample::select(vec![Recovery::TimeoutOnly, Recovery::NewReno, Recovery::Sack]);
     let profile = prop::sample::select(Profile::ALL.to_vec());
     let shape = (any::<u64>(), profile, recovery, any::<bool>(), 120u16..9000);
     let wires = (0u32..80, 0u32..80, 0u64..200, 20_000u64..20_000_000);
@@ -77,12 +74,7 @@ fn deliver(case: &Case) {
         if pair.ends[B].is_some() && answered < 1000 {
             answered += pair.write(B, Data::Elided(1000 - answered));
         }
-        assert!(
-            pair.step(limit),
-            "stuck with {} of {}",
-            pair.received[B].len(),
-            bytes.len()
-        );
+        assert!(pair.step(limit), "stuck with {} of {}", pair.received[B].len(), bytes.len());
     }
     assert_eq!(pair.received[B], bytes);
     pair.close(A);

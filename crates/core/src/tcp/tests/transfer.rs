@@ -46,10 +46,7 @@ fn almost_every_segment_of_a_bulk_transfer_is_predicted() {
     assert_eq!(a.retransmissions, 0);
     assert!(a.predicted_acks * 100 >= a.segments_received * 95, "{a:?}");
     assert!(b.predicted_data * 100 >= b.segments_received * 95, "{b:?}");
-    assert_eq!(
-        pair.cx.work.fast_path_hits,
-        a.predicted_acks + b.predicted_data
-    );
+    assert_eq!(pair.cx.work.fast_path_hits, a.predicted_acks + b.predicted_data);
 }
 
 #[test]

@@ -42,13 +42,7 @@ fn a_capture_reads_back() {
     section_header(&mut out);
     interface_description(&mut out, "line0 up", LinkType::RAW_IP);
     interface_description(&mut out, "line1", LinkType::ETHERNET);
-    enhanced_packet(
-        &mut out,
-        1,
-        Instant::from_nanos(0x1_2345_6789_abcd),
-        b"12345",
-        1500,
-    );
+    enhanced_packet(&mut out, 1, Instant::from_nanos(0x1_2345_6789_abcd), b"12345", 1500);
 
     let blocks = blocks(&out);
     let kinds: Vec<u32> = blocks.iter().map(|block| block.0).collect();
@@ -61,10 +55,7 @@ fn a_capture_reads_back() {
     assert_eq!(options(&section[16..]), [(4, &b"trunkline"[..])]);
 
     let line0 = blocks[1].1;
-    assert_eq!(
-        (u16_at(line0, 0), u16_at(line0, 2), u32_at(line0, 4)),
-        (101, 0, 0)
-    );
+    assert_eq!((u16_at(line0, 0), u16_at(line0, 2), u32_at(line0, 4)), (101, 0, 0));
     assert_eq!(options(&line0[8..]), [(2, &b"line0 up"[..]), (9, &[9])]);
     assert_eq!(u16_at(blocks[2].1, 0), 1);
 

@@ -45,10 +45,7 @@ impl Checksum {
     /// The checksum of nothing.
     #[inline]
     pub const fn new() -> Self {
-        Checksum {
-            sum: 0,
-            parity: Parity::Even,
-        }
+        Checksum { sum: 0, parity: Parity::Even }
     }
 
     /// Starts with the IPv4 pseudo-header of TCP and UDP (RFC 9293, 3.1); `len` is that of the header
@@ -74,10 +71,7 @@ impl Checksum {
     pub fn add_words(&mut self, bytes: &[u8]) {
         let (words, rest) = bytes.as_chunks::<4>();
         debug_assert!(rest.is_empty());
-        let sum = words
-            .iter()
-            .map(|word| u64::from(u32::from_ne_bytes(*word)))
-            .sum();
+        let sum = words.iter().map(|word| u64::from(u32::from_ne_bytes(*word))).sum();
         self.add_native(sum);
     }
 

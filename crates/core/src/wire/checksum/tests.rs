@@ -32,19 +32,13 @@ fn edges() {
     assert_eq!(Checksum::default().finish(), 0xffff);
     assert_eq!(ones_complement_sum(&[0xab]), 0xab00);
     assert_eq!(ones_complement_sum(&[0xff; 64]), 0xffff);
-    assert_eq!(
-        ones_complement_sum(&[0xff; 65_535]),
-        reference(&[0xff; 65_535])
-    );
+    assert_eq!(ones_complement_sum(&[0xff; 65_535]), reference(&[0xff; 65_535]));
     assert_eq!(incremental_update(!0x1234, 0x1234, 0), 0);
 }
 
 #[test]
 fn pseudo_header_equals_its_bytes() {
-    let (src, dst) = (
-        Ipv4Addr::new(10, 1, 2, 3),
-        Ipv4Addr::new(192, 168, 255, 254),
-    );
+    let (src, dst) = (Ipv4Addr::new(10, 1, 2, 3), Ipv4Addr::new(192, 168, 255, 254));
     let bytes = [10, 1, 2, 3, 192, 168, 255, 254, 0, 6, 0x12, 0x34];
     let checksum = Checksum::pseudo_header(src, dst, 6, 0x1234);
     assert_eq!(checksum.finish(), checksum_of(&bytes));

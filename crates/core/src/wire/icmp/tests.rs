@@ -20,28 +20,15 @@ fn parse(bytes: &[u8], elided: u32, integrity: Integrity) -> Result<Repr, Error>
 
 #[test]
 fn damage_and_other_messages_are_refused() {
-    let repr = Repr {
-        kind: Kind::EchoRequest,
-        ident: 1,
-        seq: 2,
-    };
+    let repr = Repr { kind: Kind::EchoRequest, ident: 1, seq: 2 };
     let mut bytes = emit(&repr, b"odd");
-    assert_eq!(
-        parse(&bytes[..7], 9, Integrity::Intact),
-        Err(Error::Truncated)
-    );
+    assert_eq!(parse(&bytes[..7], 9, Integrity::Intact), Err(Error::Truncated));
     assert_eq!(parse(&bytes, 0, Integrity::Corrupt), Err(Error::Checksum));
     bytes[0] = 3;
     assert_eq!(parse(&bytes, 0, Integrity::Intact), Err(Error::Checksum));
-    assert_eq!(
-        parse(&bytes, 0, Integrity::Offloaded),
-        Err(Error::Malformed)
-    );
+    assert_eq!(parse(&bytes, 0, Integrity::Offloaded), Err(Error::Malformed));
     bytes[..2].copy_from_slice(&[8, 1]);
-    assert_eq!(
-        parse(&bytes, 0, Integrity::Offloaded),
-        Err(Error::Malformed)
-    );
+    assert_eq!(parse(&bytes, 0, Integrity::Offloaded), Err(Error::Malformed));
 }
 
 proptest! {

@@ -6,26 +6,19 @@ use proptest::prelude::*;
 fn repr() -> impl Strategy<Value = Repr> {
     (
         (any::<u32>(), any::<u32>(), any::<u8>(), 0u8..64, 0u8..4),
-        (
-            any::<u16>(),
-            any::<bool>(),
-            any::<u8>(),
-            0..=PAYLOAD_LEN_MAX,
-        ),
+        (any::<u16>(), any::<bool>(), any::<u8>(), 0..=PAYLOAD_LEN_MAX),
     )
-        .prop_map(
-            |((src, dst, protocol, dscp, ecn), (ident, df, ttl, payload_len))| Repr {
-                src: Ipv4Addr::from_bits(src),
-                dst: Ipv4Addr::from_bits(dst),
-                protocol: Protocol(protocol),
-                dscp,
-                ecn: Ecn::from_bits(ecn),
-                ident,
-                dont_fragment: df,
-                ttl,
-                payload_len,
-            },
-        )
+        .prop_map(|((src, dst, protocol, dscp, ecn), (ident, df, ttl, payload_len))| Repr {
+            src: Ipv4Addr::from_bits(src),
+            dst: Ipv4Addr::from_bits(dst),
+            protocol: Protocol(protocol),
+            dscp,
+            ecn: Ecn::from_bits(ecn),
+            ident,
+            dont_fragment: df,
+            ttl,
+            payload_len,
+        })
 }
 
 fn sample() -> [u8; 28] {

@@ -38,12 +38,7 @@ fn a_leading_end_flushes_noise() {
 #[test]
 fn too_long_packets_are_counted_and_the_next_one_arrives() {
     let mut decoder = Decoder::new(4);
-    let line = [
-        encoded(b"12345"),
-        encoded(b"1234"),
-        encoded(&[b'x'; 99]),
-        encoded(&[END; 4]),
-    ];
+    let line = [encoded(b"12345"), encoded(b"1234"), encoded(&[b'x'; 99]), encoded(&[END; 4])];
     let packets = decode(&mut decoder, &line.concat());
     assert_eq!(packets, [&b"1234"[..], &[END; 4]]);
     let counters = decoder.counters();

@@ -45,10 +45,7 @@ pub struct SackBlocks {
 impl SackBlocks {
     /// No blocks.
     pub const fn new() -> Self {
-        SackBlocks {
-            blocks: [(SeqNumber(0), SeqNumber(0)); SACK_BLOCKS_MAX],
-            len: 0,
-        }
+        SackBlocks { blocks: [(SeqNumber(0), SeqNumber(0)); SACK_BLOCKS_MAX], len: 0 }
     }
 
     /// Appends the bytes from `left` to before `right`; once full, further blocks are left out, since

@@ -7,13 +7,7 @@ const DST: Ipv4Addr = Ipv4Addr::new(192, 168, 7, 9);
 
 fn options() -> impl Strategy<Value = Options> {
     let edges = prop::collection::vec((any::<u32>(), any::<u32>()), 0..6);
-    (
-        any::<Option<u16>>(),
-        any::<Option<u8>>(),
-        any::<bool>(),
-        edges,
-        any::<Option<(u32, u32)>>(),
-    )
+    (any::<Option<u16>>(), any::<Option<u8>>(), any::<bool>(), edges, any::<Option<(u32, u32)>>())
         .prop_map(|(mss, window_scale, sack_permitted, edges, timestamps)| {
             let mut sack = SackBlocks::new();
             for (left, right) in edges {
@@ -30,22 +24,17 @@ fn options() -> impl Strategy<Value = Options> {
 }
 
 fn repr() -> impl Strategy<Value = Repr> {
-    (
-        any::<(u16, u16, u32, u32, u8, u16, u16)>(),
-        prop_oneof![Just(Options::default()), options()],
-    )
-        .prop_map(
-            |((src_port, dst_port, seq, ack, flags, window, urgent), options)| Repr {
-                src_port,
-                dst_port,
-                seq: SeqNumber(seq),
-                ack: SeqNumber(ack),
-                flags: Flags(flags),
-                window,
-                urgent,
-                options,
-            },
-        )
+    (any::<(u16, u16, u32, u32, u8, u16, u16)>(), prop_oneof![Just(Options::default()), options()])
+        .prop_map(|((src_port, dst_port, seq, ack, flags, window, urgent), options)| Repr {
+            src_port,
+            dst_port,
+            seq: SeqNumber(seq),
+            ack: SeqNumber(ack),
+            flags: Flags(flags),
+            window,
+            urgent,
+            options,
+        })
 }
 
 /// What is left of the options once the SACK blocks that do not fit are gone.
@@ -60,10 +49,7 @@ fn as_sent(repr: &Repr) -> Repr {
 }
 
 fn sack_room(options: &Options) -> usize {
-    let others = Options {
-        sack: SackBlocks::new(),
-        ..*options
-    };
+    let others = Options { sack: SackBlocks::new(), ..*options };
     (40 - others.len()).saturating_sub(4) / 8
 }
 
@@ -118,10 +104,7 @@ fn excess_sack_blocks_are_left_out() {
     assert_eq!(options.len(), 36);
     options.timestamps = Some(Timestamps { value: 1, echo: 2 });
     assert_eq!(options.len(), 40);
-    let repr = Repr {
-        options,
-        ..Repr::default()
-    };
+    let repr = Repr { options, ..Repr::default() };
     let read = parse(&emit(&repr, &[], 0), 0, Integrity::Intact).unwrap();
     assert_eq!(read.options.sack.len(), 3);
     assert!(read.options.sack.iter().eq(options.sack.iter().take(3)));
@@ -134,10 +117,7 @@ fn strange_options() {
     assert_eq!(with_options(&[1, 1, 1, 0]), empty);
     assert_eq!(with_options(&[0, 2, 4, 5]), empty);
     assert_eq!(with_options(&[254, 6, 1, 2, 3, 4]), empty);
-    assert_eq!(
-        with_options(&[30, 2, 3, 3, 77]).map(|o| o.window_scale),
-        Ok(Some(77))
-    );
+    assert_eq!(with_options(&[30, 2, 3, 3, 77]).map(|o| o.window_scale), Ok(Some(77)));
     for malformed in [
         &[2u8, 0, 0, 0][..],
         &[2, 1, 0, 0],
@@ -148,11 +128,7 @@ fn strange_options() {
         &[5, 6, 1, 1, 1, 1],
         &[1, 1, 8, 11, 0, 0, 0, 0, 0, 0, 0, 0, 0],
     ] {
-        assert_eq!(
-            with_options(malformed),
-            Err(Error::Malformed),
-            "{malformed:?}"
-        );
+        assert_eq!(with_options(malformed), Err(Error::Malformed), "{malformed:?}");
     }
 }
 
