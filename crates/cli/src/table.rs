@@ -73,6 +73,12 @@ impl Columns {
         }
     }
 
+    /// Beside a published figure the error says it: the stop-watch there is the source's, and its
+    /// share of a ceiling would mean nothing.
+    fn shows_reproduced_share(&self) -> bool {
+        self.reproduced && self.ceiling && !self.published
+    }
+
     fn header(&self) -> Vec<&'static str> {
         let mut header = vec!["figure", "unit"];
         let mut add = |wanted: bool, names: &[&'static str]| {
@@ -83,7 +89,7 @@ impl Columns {
         add(self.published, &["published"]);
         add(self.reproduced, &["reproduced"]);
         add(self.published, &["error"]);
-        add(self.reproduced && self.ceiling, &["of ceiling"]);
+        add(self.shows_reproduced_share(), &["of ceiling"]);
         add(self.trunkline, &["trunkline"]);
         add(self.trunkline && self.ceiling, &["of ceiling"]);
         add(self.ceiling, &["ceiling"]);
@@ -99,7 +105,7 @@ impl Columns {
                 row.push(right(text));
             }
         };
-        let share = |value: Option<f64>| match (value, figure.ceiling) {
+        let share = |value: Option<f64>, ceiling: Option<f64>| match (value, ceiling) {
             (Some(value), Some(ceiling)) if ceiling > 0.0 => {
                 format!("{:.1} %", 100.0 * value / ceiling)
             }
@@ -111,9 +117,9 @@ impl Columns {
             self.published,
             figure.error().map_or(String::new(), |e| format!("{:+.1} %", 100.0 * e)),
         );
-        add(self.reproduced && self.ceiling, share(figure.reproduced));
+        add(self.shows_reproduced_share(), share(figure.reproduced, figure.ceiling_reproduced));
         add(self.trunkline, number(figure.trunkline));
-        add(self.trunkline && self.ceiling, share(figure.trunkline));
+        add(self.trunkline && self.ceiling, share(figure.trunkline, figure.ceiling));
         add(self.ceiling, number(figure.ceiling));
         row.push(verdict(figure.verdict, mark));
         row

@@ -5,6 +5,8 @@ pub(crate) struct Columns {
     pub(crate) reproduced: Option<f64>,
     pub(crate) trunkline: Option<f64>,
     pub(crate) ceiling: Option<f64>,
+    /// The ceiling of what was reproduced, whose headers differ from ours.
+    pub(crate) ceiling_reproduced: Option<f64>,
 }
 
 /// What a metric in SI units is multiplied with to be in the figure's unit.

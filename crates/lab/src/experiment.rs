@@ -248,6 +248,7 @@ fn columns(all: &Measurements<'_>, row: usize, spec: &plan::Figure) -> Columns {
         reproduced: value(variant, &spec.what),
         trunkline: spec.trunkline.as_ref().and_then(|what| value(Some(TRUNKLINE), what)),
         ceiling: spec.ceiling.as_ref().and_then(|what| value(ceiling_variant, what)),
+        ceiling_reproduced: spec.ceiling.as_ref().and_then(|what| value(variant, what)),
     }
 }
 
@@ -262,6 +263,7 @@ fn figure(spec: &plan::Figure, columns: Columns) -> Figure {
         reproduced: columns.reproduced,
         trunkline: columns.trunkline,
         ceiling: columns.ceiling,
+        ceiling_reproduced: columns.ceiling_reproduced,
         within: spec.within,
         verdict: Verdict::Ok,
         note: spec.note.clone(),

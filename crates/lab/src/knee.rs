@@ -56,6 +56,7 @@ impl Knees {
                 unit: curve.unit,
                 published: None,
                 ceiling: None,
+                ceiling_reproduced: None,
                 within: None,
                 verdict: Verdict::Ok,
                 held_out: false,

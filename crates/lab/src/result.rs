@@ -48,6 +48,8 @@ pub struct Figure {
     pub trunkline: Option<f64>,
     /// What the framing and the headers actually sent allow.
     pub ceiling: Option<f64>,
+    /// The same for `reproduced`, whose headers are the period's.
+    pub ceiling_reproduced: Option<f64>,
     /// The band, as a share of `published`, stated before the run.
     pub within: Option<f64>,
     /// How it stands.
