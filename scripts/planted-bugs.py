@@ -13,12 +13,38 @@ import subprocess
 import sys
 import tempfile
 
+# What it is, the file, the line, what is planted in its place.
 BUGS = [
-    ("damage goes unnoticed", "crates/core/src/wire/tcp.rs", "        integrity.accepts(|| packet.verifies(src, dst))?;", "        let _ = (integrity, src, dst);"),
-    ("a held segment is delivered from its start, overtaken or not", "crates/core/src/tcp/reassembly.rs", "            piece.skip(overtaken);", "            let _ = overtaken;"),
-    ("a FIN ends the stream before the data ahead of it", "crates/core/src/tcp/input.rs", "        if fin.gt(self.rcv_nxt) {", "        if fin.lt(self.rcv_nxt) {"),
-    ("what waits for a dying member is forgotten", "crates/core/src/bond/mod.rs", "            self.ingress.push_front(waiting, len);", "            let _ = (waiting, len);"),
-    ("a writer is never told of new room", "crates/core/src/tcp/input.rs", "            self.pending.raise(Event::Writable);", ""),
+    (
+        "damage goes unnoticed",
+        "crates/core/src/wire/tcp.rs",
+        "        integrity.accepts(|| packet.verifies(src, dst))?;",
+        "        let _ = (integrity, src, dst);",
+    ),
+    (
+        "a held segment waits on, though the hole before it is filled",
+        "crates/core/src/tcp/reassembly.rs",
+        "            if front.seq.gt(rcv_nxt) {",
+        "            if front.seq.ge(rcv_nxt) {",
+    ),
+    (
+        "a FIN ends the stream before the data ahead of it",
+        "crates/core/src/tcp/input.rs",
+        "        if fin.gt(self.rcv_nxt) {",
+        "        if fin.lt(self.rcv_nxt) {",
+    ),
+    (
+        "what waits for a dying member is forgotten",
+        "crates/core/src/bond/mod.rs",
+        "            self.ingress.push_front(waiting, len);",
+        "            let _ = (waiting, len);",
+    ),
+    (
+        "a writer is never told of new room",
+        "crates/core/src/tcp/input.rs",
+        "            self.pending.raise(Event::Writable);",
+        "",
+    ),
 ]
 
 
@@ -37,7 +63,7 @@ def main():
             file.write_text(text.replace(line + "\n", planted + "\n"))
             build = ["cargo", "build", "--release", "--quiet", "--locked", "-p", "trunkline"]
             environment_target = ["--target-dir", str(pathlib.Path(scratch) / "target")]
-            subprocess.run(build + environment_target, cwd=tree, check=True)
+            subprocess.run(build + environment_target, cwd=tree, check=True, stderr=subprocess.DEVNULL)
             program = pathlib.Path(scratch) / "target/release/trunkline"
             swarm = [program, "lab", "swarm", "--quiet", "--json", "--runs", runs, "--seed", "1"]
             done = subprocess.run(swarm, capture_output=True, text=True, check=False)
