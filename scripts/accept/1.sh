@@ -75,7 +75,7 @@ headline "4 tests by name"
 cargo test --workspace --locked >"$scratch/tests" 2>&1; verdict "cargo test --workspace --locked" $? "$(grep -c ' ok$' "$scratch/tests") passed"
 for name in eql_1 eql_2 eql_3 eql_4 eql_5 eql_6 eql_7 ben_1 ben_2 ben_3 ben_4 ben_5 ben_6 \
     tcp_1 tcp_2 tcp_3 tcp_4 tcp_5 tcp_6 rec_1 rec_2 \
-    empty_poll_stays_empty only_eql_picks_a_full_member replay; do
+    empty_poll_stays_empty only_eql_picks_a_full_member every_corpus_has_a_test_here; do
     grep -qE "^test .*${name}.* ok$" "$scratch/tests"; verdict "$name" $?
 done
 
