@@ -9,7 +9,8 @@ fn profiles() -> String {
          marked `assumed` was\nnot read in a source. The table is that of the code: a test compares them.\n",
     );
     for profile in Profile::ALL {
-        text += &format!("\n## `{}`\n\n| feature | value | origin |\n|---|---|---|\n", profile.name());
+        text +=
+            &format!("\n## `{}`\n\n| feature | value | origin |\n|---|---|---|\n", profile.name());
         for feature in Config::feature_table(profile) {
             text += &format!("| {} | {} | {} |\n", feature.name, feature.value, feature.origin);
         }

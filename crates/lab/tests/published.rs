@@ -69,7 +69,10 @@ fn ben_2_single_lines_are_within_three_percent() {
     for mtu in [400, 600, 900] {
         let figure = row(bentson(), 1, 115_200, mtu);
         let error = figure.error().expect("both values").abs();
-        assert!(error <= 0.05 || (error <= 0.075 && figure.note.is_some()), "MTU {mtu}: {error:.3}");
+        assert!(
+            error <= 0.05 || (error <= 0.075 && figure.note.is_some()),
+            "MTU {mtu}: {error:.3}"
+        );
     }
 }
 
