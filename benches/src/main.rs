@@ -44,7 +44,10 @@ const WORKLOADS: &[Workload] = &[
     row("pick-balance-rr", "frame", None, 2000, pick::balance_rr),
     row("pick-active-backup", "frame", None, 2000, pick::active_backup),
     row("tcp-segment", "segment", Some(1800), 4000, tcp::segment),
-    Workload { within: "*take_predicted*", ..row("tcp-predicted", "segment", Some(200), 4000, tcp::predicted) },
+    Workload {
+        within: "*take_predicted*",
+        ..row("tcp-predicted", "segment", Some(200), 4000, tcp::predicted)
+    },
     row("lab-packet-hop", "packet-hop", Some(1000), 20000, lab::packet_hop),
 ];
 

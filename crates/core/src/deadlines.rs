@@ -59,10 +59,10 @@ impl Deadlines {
         self.heap.push(Entry { at, sequence: self.sequence, source });
     }
 
-    /// The earliest deadline of all.
-    pub fn earliest(&mut self) -> Option<Instant> {
+    /// The earliest deadline of all, and whose it is.
+    pub fn earliest(&mut self) -> Option<(Instant, u32)> {
         self.settle();
-        self.heap.peek().map(|entry| entry.at)
+        self.heap.peek().map(|entry| (entry.at, entry.source))
     }
 
     /// Takes the first source whose deadline is at or before `now`; it then has none until set again.
@@ -110,7 +110,7 @@ mod tests {
         deadlines.set(0, at(10));
         deadlines.set(1, at(20));
         deadlines.set(0, at(30));
-        assert_eq!(deadlines.earliest(), at(20));
+        assert_eq!(deadlines.earliest(), Some((Instant::from_nanos(20), 1)));
         deadlines.set(0, at(5));
         assert_eq!(deadlines.pop(Instant::FAR_FUTURE), Some((Instant::from_nanos(5), 0)));
         deadlines.set(1, None);
@@ -137,7 +137,7 @@ mod tests {
                 let when = when.map(Instant::from_nanos);
                 deadlines.set(source, when);
                 table[source as usize] = when;
-                prop_assert_eq!(deadlines.earliest(), table.iter().flatten().min().copied());
+                prop_assert_eq!(deadlines.earliest().map(|(at, _)| at), table.iter().flatten().min().copied());
             }
             while let Some((when, source)) = deadlines.pop(Instant::FAR_FUTURE) {
                 prop_assert_eq!(table[source as usize].take(), Some(when));

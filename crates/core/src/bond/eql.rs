@@ -8,6 +8,9 @@
 //! It is kept with its faults: the queue is not divided by the rate, so rates far apart balance worse
 //! than the fast line alone; 8 bits per byte makes an asynchronous line look 25 % faster than it is;
 //! and a frame is committed at arrival even when the member's queue is full, which then drops it.
+//!
+//! One deviation: what still waits for a member when it is emancipated goes over the others. The driver
+//! only frees its record, and the device sends what it was given; here the member is the device's queue.
 
 use super::member::Member;
 use super::scheduler::{FrameMeta, Pick, Target};

@@ -358,7 +358,6 @@ impl Bond {
             let pick = self.scheduler.pick(now, &self.members, meta);
             match pick.target {
                 Target::One { member, allowance } => self.commit_run(now, cx, member, allowance),
-                Target::All => self.commit_copies(now, cx),
                 Target::Hold => {}
                 Target::None => {
                     self.ingress.pop();
@@ -386,20 +385,6 @@ impl Bond {
                 break;
             }
         }
-    }
-
-    /// Commits a copy of the first packet to every member that can take one.
-    fn commit_copies(&mut self, now: Instant, cx: &mut Context) {
-        let Some((waiting, len)) = self.ingress.pop() else {
-            return;
-        };
-        for index in 0..self.members.len() {
-            if self.members[index].can_take(len) {
-                let frame = cx.frames.duplicate(waiting.frame);
-                self.commit(now, cx, index, Waiting { frame, ..waiting }, len);
-            }
-        }
-        cx.frames.remove(waiting.frame);
     }
 
     fn commit(

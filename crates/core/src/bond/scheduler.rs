@@ -41,8 +41,6 @@ pub enum Target {
         /// How many bytes may follow each other to it without asking again.
         allowance: u32,
     },
-    /// Every usable member, a copy each.
-    All,
     /// Nobody yet: it waits in the bond.
     Hold,
     /// Nobody: it is dropped.

@@ -60,7 +60,7 @@ impl Host {
         ip.emit(&mut header[..HEADER_LEN]);
         icmp.emit(&mut header[HEADER_LEN..], &[]);
         let frame = cx.frames.insert(&header, u32::from(echo.payload_len));
-        self.interfaces[id.0].outbox.push_back(frame);
+        self.post(cx, id, frame);
     }
 }
 

@@ -1,6 +1,6 @@
 //! A packet's way up: IPv4, then ICMP echo or the connection it belongs to.
 
-use super::{ConnectionId, Host, InterfaceId};
+use super::{Host, InterfaceId};
 use crate::Context;
 use crate::frame::Frame;
 use crate::tcp::{self, Segment, Tuple};
@@ -47,37 +47,21 @@ impl Host {
             local: SocketAddrV4::new(ip.dst, segment.repr.dst_port),
             remote: SocketAddrV4::new(ip.src, segment.repr.src_port),
         };
-        let known = self.demux.get(&(tuple.local.port(), tuple.remote)).copied();
-        match known.or_else(|| self.open(now, cx, id, tuple, &segment)) {
-            Some(connection) if known.is_some() => {
-                if let Some(slot) = self.slot_mut(connection) {
-                    slot.connection.handle_frame(now, cx, frame, &segment);
-                }
-                self.touched(connection);
-                self.rearm_connection(connection);
+        if let Some(&connection) = self.demux.get(&(tuple.local.port(), tuple.remote)) {
+            if let Some(slot) = self.slot_mut(connection) {
+                slot.connection.handle_frame(now, cx, frame, &segment);
             }
-            Some(_) => cx.frames.remove(frame),
-            None => {
-                self.refuse(cx, id, tuple, &segment);
-                cx.drop_frame(frame, DropReason::NoConnection);
+            self.touched(connection);
+            self.rearm_connection(connection);
+        } else if opens(&segment) && self.is_listening(tuple.local.port()) {
+            match self.accept(now, cx, id, tuple, &segment) {
+                Some(_) => cx.frames.remove(frame),
+                None => cx.drop_frame(frame, DropReason::QueueFull),
             }
+        } else {
+            self.refuse(cx, id, tuple, &segment);
+            cx.drop_frame(frame, DropReason::NoConnection);
         }
-    }
-
-    /// A segment for no connection: a SYN may open one.
-    fn open(
-        &mut self,
-        now: Instant,
-        cx: &mut Context,
-        id: InterfaceId,
-        tuple: Tuple,
-        segment: &Segment,
-    ) -> Option<ConnectionId> {
-        let flags = segment.repr.flags;
-        let opens = flags.contains(wire_tcp::Flags::SYN)
-            && !flags.contains(wire_tcp::Flags::ACK)
-            && !flags.contains(wire_tcp::Flags::RST);
-        if opens { self.accept(now, cx, id, tuple, segment) } else { None }
     }
 
     /// Answers a segment for no connection with a reset (RFC 9293, 3.10.7.1).
@@ -91,7 +75,7 @@ impl Host {
         ip.emit(&mut packet);
         reset.emit(&mut packet[ipv4::HEADER_LEN..], &[], 0, src, dst);
         let frame = cx.frames.insert(&packet, 0);
-        self.interfaces[id.0].outbox.push_back(frame);
+        self.post(cx, id, frame);
     }
 
     /// The header of a packet that no connection sends.
@@ -107,6 +91,13 @@ impl Host {
         let (dscp, ecn, ttl) = (0, Ecn::NotEct, TTL);
         ipv4::Repr { src, dst, protocol, dscp, ecn, ident, dont_fragment: false, ttl, payload_len }
     }
+}
+
+/// Whether a segment asks for a connection.
+fn opens(segment: &Segment) -> bool {
+    let flags = segment.repr.flags;
+    flags.contains(wire_tcp::Flags::SYN)
+        && !flags.intersects(wire_tcp::Flags::ACK | wire_tcp::Flags::RST)
 }
 
 fn parse_segment(cx: &mut Context, ip: &ipv4::Repr, frame: Frame) -> Result<Segment, wire::Error> {

@@ -16,6 +16,7 @@ use crate::frame::{Burst, Frame, LinkChange, LinkId};
 use crate::rng::Rng;
 use crate::tcp::{self, Connection};
 use crate::time::{Instant, Reason};
+use crate::work::DropReason;
 use std::collections::{BTreeMap, VecDeque};
 use std::net::{Ipv4Addr, SocketAddrV4};
 
@@ -62,6 +63,11 @@ struct Listener {
     port: u16,
     config: tcp::config::Config,
 }
+
+/// Packets of our own that may wait in front of a bond.
+const OUTBOX_PACKETS: usize = 256;
+/// Connections that may wait for the last step of their handshake; a SYN beyond is dropped.
+const HALF_OPEN: usize = 256;
 
 /// Source of deadlines 0.. are the interfaces, the connections come after them.
 const DEADLINE_CONNECTIONS: u32 = 64;
@@ -156,7 +162,7 @@ impl Host {
     pub fn handle_frame(&mut self, now: Instant, cx: &mut Context, link: LinkId, frame: Frame) {
         cx.work.frames_received += 1;
         let Some(id) = self.interface_of(link) else {
-            return cx.drop_frame(frame, crate::work::DropReason::NotForUs);
+            return cx.drop_frame(frame, DropReason::NotForUs);
         };
         self.interfaces[id.0].bond.handle_frame(now, cx, link, frame);
         self.run(now, cx, id);
@@ -220,7 +226,12 @@ impl Host {
 
     /// The next deadline.
     pub fn poll_timeout(&mut self) -> Option<(Instant, Reason)> {
-        self.deadlines.earliest().map(|at| (at, Reason::Retransmit))
+        let (at, source) = self.deadlines.earliest()?;
+        let owner = match source.checked_sub(DEADLINE_CONNECTIONS) {
+            None => self.interfaces[source as usize].bond.poll_timeout(),
+            Some(id) => self.slot(ConnectionId(id)).and_then(|slot| slot.connection.poll_timeout()),
+        };
+        Some((at, owner.map_or(Reason::App, |(_, reason)| reason)))
     }
 
     /// What the applications should know next.
@@ -286,6 +297,15 @@ impl Host {
             self.rearm_connection(connection);
         }
         self.rearm_interface(id);
+    }
+
+    /// Queues a packet of our own; what a flood would pile up is dropped.
+    fn post(&mut self, cx: &mut Context, id: InterfaceId, frame: Frame) {
+        let outbox = &mut self.interfaces[id.0].outbox;
+        match outbox.len() < OUTBOX_PACKETS {
+            true => outbox.push_back(frame),
+            false => cx.drop_frame(frame, DropReason::QueueFull),
+        }
     }
 
     fn slot(&self, id: ConnectionId) -> Option<&Slot> {

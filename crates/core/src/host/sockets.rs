@@ -1,10 +1,10 @@
 //! What applications call: connect, listen, read, write, close.
 
-use super::{ConnectionId, EPHEMERAL_PORT_FIRST, Host, InterfaceId, Listener, Slot};
+use super::{ConnectionId, EPHEMERAL_PORT_FIRST, HALF_OPEN, Host, InterfaceId, Listener, Slot};
 use crate::Context;
 use crate::seq::SeqNumber;
 use crate::tcp::config::Config;
-use crate::tcp::{Chunk, Connection, Data, Segment, Tuple};
+use crate::tcp::{Chunk, Connection, Data, Segment, State, Tuple};
 use crate::time::Instant;
 use std::net::SocketAddrV4;
 
@@ -13,6 +13,8 @@ use std::net::SocketAddrV4;
 pub enum ConnectError {
     /// No interface reaches the address.
     NoRoute,
+    /// Every dynamic port is in use towards it.
+    NoPort,
 }
 
 impl Host {
@@ -25,12 +27,23 @@ impl Host {
         remote: SocketAddrV4,
     ) -> Result<ConnectionId, ConnectError> {
         let interface = self.route(*remote.ip()).ok_or(ConnectError::NoRoute)?;
-        let port = self.next_port;
-        self.next_port = port.checked_add(1).unwrap_or(EPHEMERAL_PORT_FIRST);
+        let port = self.free_port(remote).ok_or(ConnectError::NoPort)?;
         let local = SocketAddrV4::new(self.interfaces[interface.0].address, port);
         let iss = SeqNumber(self.rng.next_u32());
         let connection = Connection::connect(now, cx, config, Tuple { local, remote }, iss);
         Ok(self.insert(now, cx, interface, connection, Tuple { local, remote }))
+    }
+
+    /// The next dynamic port that no connection to `remote` uses.
+    fn free_port(&mut self, remote: SocketAddrV4) -> Option<u16> {
+        for _ in EPHEMERAL_PORT_FIRST..=u16::MAX {
+            let port = self.next_port;
+            self.next_port = port.checked_add(1).unwrap_or(EPHEMERAL_PORT_FIRST);
+            if !self.demux.contains_key(&(port, remote)) {
+                return Some(port);
+            }
+        }
+        None
     }
 
     /// Accepts connections to a port, each with this configuration.
@@ -39,6 +52,11 @@ impl Host {
         self.listeners.push(Listener { port, config });
     }
 
+    pub(super) fn is_listening(&self, port: u16) -> bool {
+        self.listeners.iter().any(|listener| listener.port == port)
+    }
+
+    /// Takes a connection in, unless too many are half open already.
     pub(super) fn accept(
         &mut self,
         now: Instant,
@@ -47,6 +65,10 @@ impl Host {
         tuple: Tuple,
         syn: &Segment,
     ) -> Option<ConnectionId> {
+        let half_open = |slot: &&Slot| slot.connection.state() == State::SynReceived;
+        if self.connections.iter().flatten().filter(half_open).count() >= HALF_OPEN {
+            return None;
+        }
         let port = tuple.local.port();
         let config = self.listeners.iter().find(|l| l.port == port)?.config.clone();
         let iss = SeqNumber(self.rng.next_u32());

@@ -138,3 +138,26 @@ fn what_is_not_for_us_is_a_counted_drop() {
     assert_eq!(pair.cx.work.drops.iter().sum::<u64>(), 2);
     assert_eq!(pair.cx.frames.live(), 0);
 }
+
+#[test]
+fn a_flood_of_syns_is_bounded() {
+    let mut pair = Pair::new();
+    let config = Config::new(Profile::Modern, 1500);
+    pair.hosts[1].listen(80, config.clone());
+    let remote = SocketAddrV4::new(ADDRESSES[1], 80);
+    for _ in 0..HALF_OPEN + 10 {
+        let client = pair.hosts[0].connect(pair.now, &mut pair.cx, config.clone(), remote);
+        let client = client.expect("a free port");
+        let mut burst = Burst::new();
+        pair.hosts[0].poll_transmit(pair.now, &mut pair.cx, LINK, &mut burst);
+        pair.hosts[0].forget(&mut pair.cx, client);
+        for frame in burst.frames {
+            let len = pair.cx.frames.len(frame) as u64;
+            pair.hosts[0].handle_transmitted(pair.now, &mut pair.cx, LINK, len);
+            pair.hosts[1].handle_frame(pair.now, &mut pair.cx, LINK, frame);
+        }
+    }
+    let accepted = pair.events(1).iter().filter(|e| matches!(e, Event::Accepted(_))).count();
+    assert_eq!(accepted, HALF_OPEN);
+    assert_eq!(pair.cx.work.dropped(DropReason::QueueFull), 10);
+}

@@ -89,17 +89,6 @@ impl Chip {
         self.finished.pop_front()
     }
 
-    /// Gives up what the line is sending, if anything.
-    pub fn cancel(&mut self, now: Instant, slot: u16) {
-        self.advance(now);
-        self.finished.retain(|s| *s != slot);
-        if let Some(line) = self.lines.iter_mut().find(|l| l.slot == slot) {
-            line.left = 0;
-            line.credit = 0;
-        }
-        self.share_out();
-    }
-
     /// Lines that are sending.
     pub fn active(&self) -> usize {
         self.lines.iter().filter(|l| l.left > 0).count()
@@ -229,16 +218,6 @@ mod tests {
         assert_eq!(chip.poll_finished(late), Some(2));
         assert_eq!(chip.poll_finished(late), None);
         assert_eq!(chip.next_finish(), None);
-    }
-
-    #[test]
-    fn a_cancelled_frame_frees_its_share() {
-        let mut chip = Chip::new(Some(bps(100)));
-        chip.start(Instant::ZERO, 1, 100, bps(100));
-        chip.start(Instant::ZERO, 2, 100, bps(100));
-        chip.cancel(Instant::ZERO, 1);
-        assert_eq!(run(&mut chip), [(2, 1_000_000_000)]);
-        assert_eq!(chip.active(), 0);
     }
 
     proptest! {

@@ -159,13 +159,18 @@ proptest! {
             world.apply(op);
         }
         while world.poll(link) > 0 {}
+        prop_assert_eq!(world.poll(link), 0, "at once");
         world.bed.now += Duration::from_millis(later);
+        prop_assert_eq!(world.poll(link), 0, "however much later");
+        // Polls of others that come back empty change nothing; one that does not may.
         for other in (0..LINKS).filter(|l| *l != link) {
-            if world.poll(other) > 0 {
-                return Ok(());
+            if world.poll(other) == 0 {
+                prop_assert_eq!(world.poll(link), 0, "after an empty poll of {}", other);
+            } else {
+                while world.poll(link) > 0 {}
             }
-            prop_assert_eq!(world.poll(link), 0);
         }
+        prop_assert_eq!(world.poll(link), 0, "in the end");
     }
 
     #[test]
