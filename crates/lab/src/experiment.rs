@@ -252,9 +252,6 @@ fn columns(all: &Measurements<'_>, row: usize, spec: &plan::Figure) -> Columns {
     }
 }
 
-/// The note of a figure outside its band that has none of its own.
-const OUTSIDE: &str = "outside its band for no reason known; left as it is";
-
 fn figure(spec: &plan::Figure, columns: Columns) -> Figure {
     let mut figure = Figure {
         id: spec.id.clone(),
@@ -276,8 +273,8 @@ fn figure(spec: &plan::Figure, columns: Columns) -> Figure {
         figure.verdict = Verdict::Failed;
         figure.note = Some("the transfer did not finish within the plan's duration".into());
     } else if outside {
-        figure.verdict = Verdict::Noted;
-        figure.note.get_or_insert_with(|| OUTSIDE.to_owned());
+        // Only the plan may say that a deviation is known and stands.
+        figure.verdict = if spec.note.is_some() { Verdict::Noted } else { Verdict::Failed };
     }
     figure
 }

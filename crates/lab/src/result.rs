@@ -16,9 +16,9 @@ pub const VERIFY_SCHEMA: &str = "trunkline.verify/1";
 pub enum Verdict {
     /// Inside its band, or nothing was published to compare with.
     Ok,
-    /// Outside its band, with the reason in the note.
+    /// Outside its band, and the plan's own note says so.
     Noted,
-    /// Could not be measured, or an expectation does not hold.
+    /// Outside its band without a note, not to be measured, or an expectation that does not hold.
     Failed,
 }
 
