@@ -16,7 +16,7 @@
 //! | `longest_gap` | s | the longest time without a byte received |
 //! | `fast_path_share` | ratio | received segments that header prediction handled, both ends |
 //! | `rtt_min`, `rtt_median`, `rtt_mean`, `rtt_max` | s | echo round trips |
-//! | `loss` | ratio | echoes without an answer |
+//! | `loss` | ratio | requests without an answer, among those answered or waited for 10 s and 4 round trips |
 //!
 //! A link has `rate` (bit/s, up), `share` (of the bond's packets in the direction of its first flow)
 //! and `utilisation` (of the time the flows ran, up).
@@ -59,7 +59,7 @@ pub(crate) fn measure(plan: &Plan, world: &World, ended: Ended) -> Measured {
     for (index, (flow, app)) in plan.lab.flows.iter().zip(&world.apps).enumerate() {
         let metrics = match app {
             App::Bulk(bulk) => bulk_metrics(plan, world, index, flow, bulk, end, ended),
-            App::Ping(ping) => ping_metrics(ping),
+            App::Ping(ping) => ping_metrics(ping, end),
         };
         flows.insert(flow.name.clone(), metrics);
     }
@@ -175,17 +175,16 @@ fn ceiling(plan: &Plan, flow: &model::Flow, connection: &Connection) -> Option<f
     })
 }
 
-fn ping_metrics(ping: &ping::Ping) -> Metrics {
+fn ping_metrics(ping: &ping::Ping, end: Instant) -> Metrics {
     let trips: Vec<f64> = ping.round_trips.iter().map(|d| d.as_secs_f64()).collect();
     let count = trips.len() as f64;
     let mean = (count > 0.0).then(|| trips.iter().sum::<f64>() / count);
-    let sent = ping.sent() as f64;
     Metrics::from([
         ("rtt_min".into(), trips.iter().copied().reduce(f64::min)),
         ("rtt_max".into(), trips.iter().copied().reduce(f64::max)),
         ("rtt_mean".into(), mean),
         ("rtt_median".into(), median(trips)),
-        ("loss".into(), (sent > 0.0).then(|| 1.0 - count / sent)),
+        ("loss".into(), ping.loss(end)),
     ])
 }
 
