@@ -91,6 +91,17 @@ pub struct LinkResult {
     pub metrics: BTreeMap<String, Option<f64>>,
 }
 
+/// A flow that broke or delivered other bytes than were sent: the result is a failed one.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Failure {
+    /// Which row and variant.
+    pub run: String,
+    /// The flow's name.
+    pub flow: String,
+    /// What went wrong.
+    pub why: String,
+}
+
 /// An expectation of the plan and whether it holds.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Expectation {
@@ -148,6 +159,8 @@ pub struct ResultDocument {
     pub figures: Vec<Figure>,
     /// The expectations, in the plan's order.
     pub expectations: Vec<Expectation>,
+    /// What went wrong in the runs themselves, one entry per flow and run.
+    pub failures: Vec<Failure>,
     /// Every flow of every run.
     pub flows: Vec<FlowResult>,
     /// Every link of every run.
@@ -181,6 +194,11 @@ pub struct VerifyDocument {
 }
 
 impl ResultDocument {
+    /// Whether no figure and no expectation failed, and no flow broke.
+    pub fn holds(&self) -> bool {
+        self.summary.failed == 0 && self.failures.is_empty()
+    }
+
     /// Fills in summary and digest; call once everything else stands.
     pub(crate) fn seal(&mut self) {
         self.summary = summarise(&self.figures, &self.expectations);
