@@ -222,17 +222,19 @@ fn expectations(document: &ResultDocument, output: &Output) -> String {
         return String::new();
     }
     let mut table = plain(&["expected", "run", "at least", "at most", "value", "verdict"]);
+    let mut notes = Notes::default();
     for row in &document.expectations {
+        let mark = notes.mark(row.note.as_deref());
         table.add_row([
             Cell::new(&row.what),
             Cell::new(&row.run),
             right(number(row.min)),
             right(number(row.max)),
             right(number(row.value)),
-            verdict(row.verdict, ""),
+            verdict(row.verdict, &mark),
         ]);
     }
-    render(table, output) + "\n"
+    render(table, output) + &notes.text() + "\n"
 }
 
 /// Flows that broke, one line each.

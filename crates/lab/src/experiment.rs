@@ -14,7 +14,7 @@ use rayon::prelude::*;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use trunkline_core::trace::Trace;
-use trunkline_plan::model::Plan;
+use trunkline_plan::model::{Expect, Plan};
 use trunkline_plan::{self as plan, Diagnostics, Experiment};
 
 /// How to run.
@@ -176,10 +176,32 @@ struct Measurements<'a> {
 }
 
 impl Measurements<'_> {
-    fn value(&self, row: usize, variant: Option<&str>, what: &str) -> Option<f64> {
+    fn measured(&self, row: usize, variant: Option<&str>) -> Option<&Measured> {
         let found =
             self.points.iter().position(|p| p.row == row && p.variant.as_deref() == variant)?;
-        self.measurements[found].measured.value(what)
+        Some(&self.measurements[found].measured)
+    }
+
+    fn value(&self, row: usize, variant: Option<&str>, what: &str) -> Option<f64> {
+        self.measured(row, variant)?.value(what)
+    }
+
+    /// Why a metric a figure needs has no value, if one has none.
+    fn missing(&self, row: usize, spec: &plan::Figure) -> Option<String> {
+        let reproduced = (spec.variant.as_deref(), Some(&spec.what));
+        let needed = [reproduced, (Some(TRUNKLINE), spec.trunkline.as_ref())];
+        needed.into_iter().find_map(|(variant, what)| {
+            let what = what?;
+            let cause = match self.measured(row, variant) {
+                Some(measured) if measured.value(what).is_some() => return None,
+                Some(measured) => measured.cause(what),
+                None => format!("there is no run to measure `{what}` of"),
+            };
+            Some(match variant {
+                Some(variant) => format!("{variant}: {cause}"),
+                None => cause,
+            })
+        })
     }
 }
 
@@ -195,7 +217,10 @@ fn assemble(
         for spec in experiment.figures(row)? {
             match &spec.knee {
                 Some(_) => knees.add(&spec, &columns(&all, row, &spec)),
-                None => figures.push(figure(&spec, columns(&all, row, &spec))),
+                None => {
+                    let missing = all.missing(row, &spec);
+                    figures.push(figure(&spec, columns(&all, row, &spec), missing));
+                }
             }
         }
     }
@@ -260,7 +285,8 @@ fn columns(all: &Measurements<'_>, row: usize, spec: &plan::Figure) -> Columns {
     }
 }
 
-fn figure(spec: &plan::Figure, columns: Columns) -> Figure {
+/// The figure of a row; `missing` says why one of its values is.
+fn figure(spec: &plan::Figure, columns: Columns, missing: Option<String>) -> Figure {
     let mut figure = Figure {
         id: spec.id.clone(),
         unit: spec.unit.clone(),
@@ -274,12 +300,10 @@ fn figure(spec: &plan::Figure, columns: Columns) -> Figure {
         note: spec.note.clone(),
         held_out: spec.held_out,
     };
-    let missing =
-        figure.reproduced.is_none() || (spec.trunkline.is_some() && figure.trunkline.is_none());
     let outside = figure.error().zip(figure.within).is_some_and(|(error, band)| error.abs() > band);
-    if missing {
+    if missing.is_some() {
         figure.verdict = Verdict::Failed;
-        figure.note = Some("the transfer did not finish within the plan's duration".into());
+        figure.note = missing;
     } else if outside {
         // Only the plan may say that a deviation is known and stands.
         figure.verdict = if spec.note.is_some() { Verdict::Noted } else { Verdict::Failed };
@@ -306,10 +330,22 @@ fn expectations(points: &[Point], measurements: &[Measurement]) -> Vec<Expectati
             };
             let verdict = if holds { Verdict::Ok } else { Verdict::Failed };
             let run = point.label.clone();
-            rows.push(Expectation { run, what, value, min: expect.min, max: expect.max, verdict });
+            let note = value.is_none().then(|| missing_from(expect, &measurement.measured));
+            let (min, max) = (expect.min, expect.max);
+            rows.push(Expectation { run, what, value, min, max, verdict, note });
         }
     }
     rows
+}
+
+/// Why an expectation has no value.
+fn missing_from(expect: &Expect, measured: &Measured) -> String {
+    let names = [Some(&expect.what), expect.of.as_ref()];
+    let missing = names.into_iter().flatten().find(|name| measured.value(name).is_none());
+    match (missing, &expect.of) {
+        (Some(name), _) => measured.cause(name),
+        (None, of) => format!("`{}` is zero", of.as_deref().unwrap_or_default()),
+    }
 }
 
 fn failures(points: &[Point], measurements: &[Measurement]) -> Vec<Failure> {

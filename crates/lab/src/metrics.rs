@@ -98,7 +98,12 @@ fn bulk_cause(bulk: &bulk::Bulk) -> Option<String> {
 }
 
 fn ping_cause(ping: &ping::Ping) -> Option<String> {
-    ping.round_trips.is_empty().then(|| "no echo reply".to_owned())
+    let cause = match (ping.sent(), ping.round_trips.len()) {
+        (0, _) => "no echo request was sent before the run ended",
+        (_, 0) => "no echo reply",
+        _ => return None,
+    };
+    Some(cause.to_owned())
 }
 
 fn bulk_metrics(

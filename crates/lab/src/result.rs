@@ -117,6 +117,8 @@ pub struct Expectation {
     pub max: Option<f64>,
     /// How it stands.
     pub verdict: Verdict,
+    /// Why there is no value.
+    pub note: Option<String>,
 }
 
 /// The figures in one line.

@@ -59,6 +59,11 @@ impl Ping {
         self.hosts
     }
 
+    /// Requests sent so far.
+    pub(crate) fn sent(&self) -> usize {
+        self.requests.len()
+    }
+
     pub(crate) fn is_finite(&self) -> bool {
         self.plan.count.is_some()
     }
