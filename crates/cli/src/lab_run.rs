@@ -11,7 +11,7 @@ use serde::Serialize;
 use std::path::Path;
 use trunkline_lab::experiment::{self, Options, Outcome};
 use trunkline_lab::library::{self, READY};
-use trunkline_lab::result::{Summary, VerifyDocument};
+use trunkline_lab::result::{ResultDocument, VerifyDocument};
 
 /// The version of the document `lab list --json` prints.
 const LIST_SCHEMA: &str = "trunkline.list/1";
@@ -87,7 +87,7 @@ pub(crate) fn run(args: &Run, output: &Output) -> Ended {
         true => output.document(&outcome.document)?,
         false => output.data(&table::result(&outcome.document, output))?,
     }
-    verdict(&outcome.document.summary)
+    verdict([&outcome.document])
 }
 
 fn simulate(
@@ -124,14 +124,14 @@ pub(crate) fn verify(args: &Verify, output: &Output) -> Ended {
         true => output.document(&document)?,
         false => output.data(&table::verify(&document, output))?,
     }
-    verdict(&document.summary)
+    verdict(&document.plans)
 }
 
-/// What the exit code says of figures and expectations.
-fn verdict(summary: &Summary) -> Ended {
-    match summary.failed {
-        0 => Ok(()),
-        _ => Err(Exit::Expectation),
+/// What the exit code says of figures, expectations and the runs themselves.
+fn verdict<'a>(documents: impl IntoIterator<Item = &'a ResultDocument>) -> Ended {
+    match documents.into_iter().all(ResultDocument::holds) {
+        true => Ok(()),
+        false => Err(Exit::Expectation),
     }
 }
 

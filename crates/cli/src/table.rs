@@ -4,7 +4,7 @@ use crate::output::Output;
 use comfy_table::{Attribute, Cell, CellAlignment, Color, ContentArrangement, Table, presets};
 use trunkline_lab::library::Ready;
 use trunkline_lab::result::{
-    Expectation, Figure, ResultDocument, Summary, Verdict, VerifyDocument,
+    Expectation, Failure, Figure, ResultDocument, Summary, Verdict, VerifyDocument,
 };
 
 fn plain(header: &[&str]) -> Table {
@@ -52,6 +52,7 @@ pub(crate) fn result(document: &ResultDocument, output: &Output) -> String {
     }
     text += &expectations(document, output);
     text += &parameters(document, output);
+    text += &failures(&document.failures);
     text + &summary(&document.summary, &document.expectations)
 }
 
@@ -209,7 +210,7 @@ fn unit(metric: &str) -> &'static str {
     match metric {
         "goodput" | "put_rate" | "ceiling" | "rate" => "bit/s",
         "seconds" | "longest_gap" | "rtt_min" | "rtt_median" | "rtt_mean" | "rtt_max" => "s",
-        "bytes" | "payload" => "B",
+        "bytes" | "payload" | "wrong" => "B",
         "retransmitted" => "segments",
         "reordered" | "reorder_places" => "packets",
         _ => "",
@@ -221,17 +222,30 @@ fn expectations(document: &ResultDocument, output: &Output) -> String {
         return String::new();
     }
     let mut table = plain(&["expected", "run", "at least", "at most", "value", "verdict"]);
+    let mut notes = Notes::default();
     for row in &document.expectations {
+        let mark = notes.mark(row.note.as_deref());
         table.add_row([
             Cell::new(&row.what),
             Cell::new(&row.run),
             right(number(row.min)),
             right(number(row.max)),
             right(number(row.value)),
-            verdict(row.verdict, ""),
+            verdict(row.verdict, &mark),
         ]);
     }
-    render(table, output) + "\n"
+    render(table, output) + &notes.text() + "\n"
+}
+
+/// Flows that broke, one line each.
+fn failures(failures: &[Failure]) -> String {
+    let line = |failure: &Failure| {
+        let Failure { run, flow, why } = failure;
+        let run = if run.is_empty() { String::new() } else { format!("{run}: ") };
+        format!("FAILED {run}{flow}: {why}\n")
+    };
+    let lines: String = failures.iter().map(line).collect();
+    if lines.is_empty() { lines } else { lines + "\n" }
 }
 
 fn parameters(document: &ResultDocument, output: &Output) -> String {

@@ -345,6 +345,27 @@ fn a_transfer_that_does_not_end_is_null_and_fails_its_expectation() {
     let document = json(&ran);
     assert_eq!(document["flows"][0]["goodput"], Value::Null);
     assert_eq!(document["expectations"][0]["value"], Value::Null);
+    let note = "ftp: the transfer did not finish within the plan's duration";
+    assert_eq!(document["expectations"][0]["note"], note);
+}
+
+#[test]
+fn a_broken_transfer_fails_the_result_and_is_told() {
+    let folder = folder("sessions-broken");
+    let cut = "[[lab.fault]]\nlink = \"modem0\"\ndown_at = \"5s\"\n\n\
+               [[lab.fault]]\nlink = \"modem1\"\ndown_at = \"5s\"\n";
+    let (before, _) = GOOD.split_once("[[lab.expect]]").expect("an expectation");
+    let long = before.replacen("\"300s\"", "\"3h\"", 1);
+    write(&folder, "broken.toml", format!("{long}{cut}"));
+    let ran = trunkline(&folder, &["lab", "run", "broken.toml"]);
+    assert_eq!(ran.code, Some(1), "{ran}");
+    let line = "FAILED ftp: the connection broke: the sender gave up";
+    assert!(ran.stdout.lines().any(|l| l == line), "{ran}");
+    let document = json(&trunkline(&folder, &["lab", "run", "broken.toml", "--json"]));
+    assert_eq!(document["failures"][0]["why"], "the connection broke: the sender gave up");
+    let flow = &document["flows"][0];
+    assert_eq!((&flow["broken"], &flow["complete"]), (&1.0.into(), &0.0.into()));
+    assert_eq!((&flow["put_rate"], &flow["seconds"]), (&Value::Null, &Value::Null));
 }
 
 #[test]

@@ -7,14 +7,14 @@ use crate::columns::{Columns, unit_scale};
 use crate::knee;
 use crate::metrics::{self, Measured};
 use crate::result::{
-    Expectation, Figure, FlowResult, LinkResult, Parameter, RESULT_SCHEMA, ResultDocument, Summary,
+    Expectation, Failure, Figure, FlowResult, LinkResult, Parameter, RESULT_SCHEMA, ResultDocument, Summary,
     Timing, Verdict, median,
 };
 use rayon::prelude::*;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use trunkline_core::trace::Trace;
-use trunkline_plan::model::Plan;
+use trunkline_plan::model::{Expect, Plan};
 use trunkline_plan::{self as plan, Diagnostics, Experiment};
 
 /// How to run.
@@ -128,13 +128,13 @@ fn simulate(point: &Point, options: Options) -> Measurement {
         if options.capture {
             world.cx.trace = Trace::enabled();
         }
-        let ended = world.run(point.plan.lab.duration);
+        world.run(point.plan.lab.duration);
         if options.capture {
             let name = capture::file_name(&point.plan.name, &point.label, run, runs);
             let bytes = capture::pcapng(&point.plan, &world.cx.trace.drain());
             captures.push(Capture { name, bytes });
         }
-        all.push(metrics::measure(&point.plan, &world, ended));
+        all.push(metrics::measure(&point.plan, &world));
     }
     Measurement { measured: medians(all), captures }
 }
@@ -148,13 +148,19 @@ fn medians(mut all: Vec<Measured>) -> Measured {
     let virtual_time = all.iter().map(|m| m.virtual_time).sum();
     let mut first = all[0].clone();
     first.packet_hops = packet_hops;
+    first.failures = all.iter().flat_map(|m| m.failures.clone()).collect();
     first.virtual_time = virtual_time;
     let names = |owners: &BTreeMap<String, metrics::Metrics>| -> Vec<(String, String)> {
         owners.iter().flat_map(|(o, m)| m.keys().map(move |k| (o.clone(), k.clone()))).collect()
     };
     for (flow, metric) in names(&first.flows) {
         let values = all.iter().map(|m| m.flows[&flow][&metric]).collect::<Option<Vec<f64>>>();
-        first.flows.entry(flow).or_default().insert(metric, values.and_then(median));
+        // What must never happen is told even when it happened in one run of many.
+        let value = match metric.as_str() {
+            "broken" | "wrong" => values.and_then(|v| v.into_iter().reduce(f64::max)),
+            _ => values.and_then(median),
+        };
+        first.flows.entry(flow).or_default().insert(metric, value);
     }
     for (link, metric) in names(&first.links) {
         let values = all.iter().map(|m| m.links[&link][&metric]).collect::<Option<Vec<f64>>>();
@@ -170,10 +176,32 @@ struct Measurements<'a> {
 }
 
 impl Measurements<'_> {
-    fn value(&self, row: usize, variant: Option<&str>, what: &str) -> Option<f64> {
+    fn measured(&self, row: usize, variant: Option<&str>) -> Option<&Measured> {
         let found =
             self.points.iter().position(|p| p.row == row && p.variant.as_deref() == variant)?;
-        self.measurements[found].measured.value(what)
+        Some(&self.measurements[found].measured)
+    }
+
+    fn value(&self, row: usize, variant: Option<&str>, what: &str) -> Option<f64> {
+        self.measured(row, variant)?.value(what)
+    }
+
+    /// Why a metric a figure needs has no value, if one has none.
+    fn missing(&self, row: usize, spec: &plan::Figure) -> Option<String> {
+        let reproduced = (spec.variant.as_deref(), Some(&spec.what));
+        let needed = [reproduced, (Some(TRUNKLINE), spec.trunkline.as_ref())];
+        needed.into_iter().find_map(|(variant, what)| {
+            let what = what?;
+            let cause = match self.measured(row, variant) {
+                Some(measured) if measured.value(what).is_some() => return None,
+                Some(measured) => measured.cause(what),
+                None => format!("there is no run to measure `{what}` of"),
+            };
+            Some(match variant {
+                Some(variant) => format!("{variant}: {cause}"),
+                None => cause,
+            })
+        })
     }
 }
 
@@ -189,12 +217,16 @@ fn assemble(
         for spec in experiment.figures(row)? {
             match &spec.knee {
                 Some(_) => knees.add(&spec, &columns(&all, row, &spec)),
-                None => figures.push(figure(&spec, columns(&all, row, &spec))),
+                None => {
+                    let missing = all.missing(row, &spec);
+                    figures.push(figure(&spec, columns(&all, row, &spec), missing));
+                }
             }
         }
     }
     figures.extend(knees.figures());
     let expectations = expectations(points, measurements);
+    let failures = failures(points, measurements);
     Ok(ResultDocument {
         schema: RESULT_SCHEMA,
         plan: points.first().map_or(String::new(), |p| p.plan.name.clone()),
@@ -205,6 +237,7 @@ fn assemble(
         parameters: parameters(experiment),
         figures,
         expectations,
+        failures,
         flows: flows(points, measurements),
         links: links(points, measurements),
         summary: Summary::default(),
@@ -252,10 +285,8 @@ fn columns(all: &Measurements<'_>, row: usize, spec: &plan::Figure) -> Columns {
     }
 }
 
-/// The note of a figure outside its band that has none of its own.
-const OUTSIDE: &str = "outside its band for no reason known; left as it is";
-
-fn figure(spec: &plan::Figure, columns: Columns) -> Figure {
+/// The figure of a row; `missing` says why one of its values is.
+fn figure(spec: &plan::Figure, columns: Columns, missing: Option<String>) -> Figure {
     let mut figure = Figure {
         id: spec.id.clone(),
         unit: spec.unit.clone(),
@@ -269,15 +300,13 @@ fn figure(spec: &plan::Figure, columns: Columns) -> Figure {
         note: spec.note.clone(),
         held_out: spec.held_out,
     };
-    let missing =
-        figure.reproduced.is_none() || (spec.trunkline.is_some() && figure.trunkline.is_none());
     let outside = figure.error().zip(figure.within).is_some_and(|(error, band)| error.abs() > band);
-    if missing {
+    if missing.is_some() {
         figure.verdict = Verdict::Failed;
-        figure.note = Some("the transfer did not finish within the plan's duration".into());
+        figure.note = missing;
     } else if outside {
-        figure.verdict = Verdict::Noted;
-        figure.note.get_or_insert_with(|| OUTSIDE.to_owned());
+        // Only the plan may say that a deviation is known and stands.
+        figure.verdict = if spec.note.is_some() { Verdict::Noted } else { Verdict::Failed };
     }
     figure
 }
@@ -301,10 +330,33 @@ fn expectations(points: &[Point], measurements: &[Measurement]) -> Vec<Expectati
             };
             let verdict = if holds { Verdict::Ok } else { Verdict::Failed };
             let run = point.label.clone();
-            rows.push(Expectation { run, what, value, min: expect.min, max: expect.max, verdict });
+            let note = value.is_none().then(|| missing_from(expect, &measurement.measured));
+            let (min, max) = (expect.min, expect.max);
+            rows.push(Expectation { run, what, value, min, max, verdict, note });
         }
     }
     rows
+}
+
+/// Why an expectation has no value.
+fn missing_from(expect: &Expect, measured: &Measured) -> String {
+    let names = [Some(&expect.what), expect.of.as_ref()];
+    let missing = names.into_iter().flatten().find(|name| measured.value(name).is_none());
+    match (missing, &expect.of) {
+        (Some(name), _) => measured.cause(name),
+        (None, of) => format!("`{}` is zero", of.as_deref().unwrap_or_default()),
+    }
+}
+
+fn failures(points: &[Point], measurements: &[Measurement]) -> Vec<Failure> {
+    let rows = points.iter().zip(measurements).flat_map(|(point, m)| {
+        m.measured.failures.iter().map(|(flow, why)| Failure {
+            run: point.label.clone(),
+            flow: flow.clone(),
+            why: why.clone(),
+        })
+    });
+    rows.collect()
 }
 
 fn flows(points: &[Point], measurements: &[Measurement]) -> Vec<FlowResult> {

@@ -1,30 +1,10 @@
-//! What a finished run is worth: the metrics of its flows and links, by name.
-//!
-//! | flow metric | unit | meaning |
-//! |---|---|---|
-//! | `goodput` | bit/s | payload received, from the first byte sent to the last received, warm-up left out |
-//! | `put_rate` | bit/s | payload over the stop-watch of the sending program, start cost included |
-//! | `seconds` | s | that stop-watch |
-//! | `payload` | B | payload of a full segment |
-//! | `ceiling` | bit/s | what framing and the headers actually sent allow over all members |
-//! | `of_ceiling` | ratio | `goodput / ceiling` |
-//! | `overhead` | ratio | 1 − `goodput` / sum of the members' payload rates at their bits per byte |
-//! | `retransmitted` | segments | sent more than once |
-//! | `timeouts` | | retransmission timeouts |
-//! | `undos` | | congestion reactions taken back as spurious |
-//! | `reorder_places` | packets | the largest reordering extent (RFC 4737, 4.2) |
-//! | `longest_gap` | s | the longest time without a byte received |
-//! | `fast_path_share` | ratio | received segments that header prediction handled, both ends |
-//! | `rtt_min`, `rtt_median`, `rtt_mean`, `rtt_max` | s | echo round trips |
-//! | `loss` | ratio | echoes without an answer |
-//!
-//! A link has `rate` (bit/s, up), `share` (of the bond's packets in the direction of its first flow)
-//! and `utilisation` (of the time the flows ran, up).
+//! What a finished run is worth: the metrics of its flows and links, by name. Their names are those of
+//! [`trunkline_plan::metric`], their meaning stands in `docs/plan.md`, section "Metrics".
 
 use crate::apps::{App, bulk, ping};
 use crate::build::FIRST_PORT;
 use crate::result::median;
-use crate::world::{Ended, World};
+use crate::world::World;
 use std::collections::BTreeMap;
 use trunkline_core::host::ConnectionId;
 use trunkline_core::tcp::{Connection, Stats};
@@ -39,6 +19,10 @@ pub(crate) type Metrics = BTreeMap<String, Option<f64>>;
 pub(crate) struct Measured {
     pub(crate) flows: BTreeMap<String, Metrics>,
     pub(crate) links: BTreeMap<String, Metrics>,
+    /// Why a flow has no value for some metric, by its name.
+    causes: BTreeMap<String, String>,
+    /// Flows that broke or delivered wrong bytes, and how.
+    pub(crate) failures: Vec<(String, String)>,
     pub(crate) packet_hops: u64,
     pub(crate) virtual_time: Duration,
 }
@@ -50,23 +34,76 @@ impl Measured {
         let metrics = self.flows.get(owner).or_else(|| self.links.get(owner))?;
         metrics.get(metric).copied().flatten()
     }
+
+    /// Why `flow.metric` or `link.metric` has no value.
+    pub(crate) fn cause(&self, name: &str) -> String {
+        let owner = name.rsplit_once('.').map_or(name, |(owner, _)| owner);
+        let cause = self.causes.get(owner).map(|cause| format!("{owner}: {cause}"));
+        cause.unwrap_or_else(|| format!("there was nothing to measure `{name}` of"))
+    }
 }
 
 /// Takes the measure of a finished world.
-pub(crate) fn measure(plan: &Plan, world: &World, ended: Ended) -> Measured {
+pub(crate) fn measure(plan: &Plan, world: &World) -> Measured {
     let end = world.now;
     let mut flows = BTreeMap::new();
+    let mut causes = BTreeMap::new();
+    let mut failures = Vec::new();
     for (index, (flow, app)) in plan.lab.flows.iter().zip(&world.apps).enumerate() {
-        let metrics = match app {
-            App::Bulk(bulk) => bulk_metrics(plan, world, index, flow, bulk, end, ended),
-            App::Ping(ping) => ping_metrics(ping),
+        let (metrics, cause) = match app {
+            App::Bulk(bulk) => {
+                failures.extend(failure(&bulk.record).map(|how| (flow.name.clone(), how)));
+                (bulk_metrics(plan, world, index, flow, bulk), bulk_cause(bulk))
+            }
+            App::Ping(ping) => (ping_metrics(ping, end), ping_cause(ping)),
         };
         flows.insert(flow.name.clone(), metrics);
+        causes.extend(cause.map(|cause| (flow.name.clone(), cause)));
     }
     let links = (0..plan.links.len())
         .map(|index| (plan.links[index].name.clone(), link_metrics(plan, world, index, end)))
         .collect();
-    Measured { flows, links, packet_hops: world.packet_hops, virtual_time: end - Instant::ZERO }
+    let virtual_time = end - Instant::ZERO;
+    Measured { flows, links, causes, failures, packet_hops: world.packet_hops, virtual_time }
+}
+
+/// How a transfer failed, whatever it was worth until then.
+fn failure(record: &bulk::Record) -> Option<String> {
+    match record.broken {
+        Some(why) => Some(format!("the connection broke: {why}")),
+        None if record.wrong > 0 => Some(format!("{} bytes are not what was sent", record.wrong)),
+        None => None,
+    }
+}
+
+/// Why a transfer lacks metrics, if it does.
+fn bulk_cause(bulk: &bulk::Bulk) -> Option<String> {
+    let record = &bulk.record;
+    if record.broken.is_some() {
+        return failure(record);
+    }
+    let cause = match (record.opened_at, record.last_byte_at) {
+        (None, _) => "it had not begun when the run ended",
+        (Some(_), None) => "nothing was received within the plan's duration",
+        (Some(_), Some(_)) if bulk.is_finite() && !record.complete => {
+            "the transfer did not finish within the plan's duration"
+        }
+        _ if !bulk.is_finite() && record.measured_from.is_none() => {
+            "the warm-up is longer than the transfer: nothing was received after it"
+        }
+        _ if !bulk.is_finite() => "a transfer without an end has no such metric",
+        _ => return None,
+    };
+    Some(cause.to_owned())
+}
+
+fn ping_cause(ping: &ping::Ping) -> Option<String> {
+    let cause = match (ping.sent(), ping.round_trips.len()) {
+        (0, _) => "no echo request was sent before the run ended",
+        (_, 0) => "no echo reply",
+        _ => return None,
+    };
+    Some(cause.to_owned())
 }
 
 fn bulk_metrics(
@@ -75,11 +112,9 @@ fn bulk_metrics(
     index: usize,
     flow: &model::Flow,
     bulk: &bulk::Bulk,
-    end: Instant,
-    ended: Ended,
 ) -> Metrics {
     let record = &bulk.record;
-    let goodput = goodput(plan, bulk, end, ended);
+    let goodput = goodput(bulk, world.now);
     let watch = stop_watch(flow, bulk);
     let sender = connection(world, bulk.hosts()[0], bulk.sender());
     let receiver = connection(world, bulk.hosts()[1], bulk.receiver());
@@ -89,62 +124,71 @@ fn bulk_metrics(
         .sum();
     let order = world.observer.order(FIRST_PORT + index as u16);
     let stats = |pick: fn(&Stats) -> u64| sender.map(|c| pick(c.stats()) as f64);
-    let hits = |c: &Connection| c.stats().predicted_acks + c.stats().predicted_data;
     let both = sender.zip(receiver);
     Metrics::from([
         ("bytes".into(), Some(record.received as f64)),
-        ("complete".into(), Some(f64::from(u8::from(bulk.is_done())))),
+        ("complete".into(), bulk.is_finite().then(|| one_or_zero(record.complete))),
+        ("broken".into(), Some(one_or_zero(record.broken.is_some()))),
+        ("wrong".into(), Some(record.wrong as f64)),
         ("goodput".into(), goodput),
         ("put_rate".into(), watch.map(|s| 8.0 * record.written as f64 / s)),
         ("seconds".into(), watch),
         ("ceiling".into(), ceiling),
         ("payload".into(), sender.map(|c| f64::from(c.snapshot().mss))),
         ("of_ceiling".into(), goodput.zip(ceiling).map(|(g, c)| g / c)),
-        ("overhead".into(), goodput.map(|g| 1.0 - g / raw)),
+        ("overhead".into(), ceiling.map(|c| 1.0 - c / raw)),
+        ("unused".into(), goodput.map(|g| 1.0 - g / raw)),
         ("retransmitted".into(), stats(|s| s.retransmissions)),
         ("timeouts".into(), stats(|s| s.timeouts)),
         ("undos".into(), stats(|s| s.undos)),
         ("reordered".into(), order.map(|o| o.late as f64)),
         ("reorder_places".into(), order.map(|o| o.extent_max as f64)),
         ("longest_gap".into(), Some(record.longest_gap.as_secs_f64())),
-        (
-            "fast_path_share".into(),
-            both.map(|(s, r)| {
-                let received = s.stats().segments_received + r.stats().segments_received;
-                (hits(s) + hits(r)) as f64 / received.max(1) as f64
-            }),
-        ),
+        ("fast_path_share".into(), both.map(|(s, r)| fast_path_share(s, r))),
     ])
+}
+
+fn one_or_zero(holds: bool) -> f64 {
+    f64::from(u8::from(holds))
+}
+
+/// The share of the segments received at both ends that header prediction handled.
+fn fast_path_share(sender: &Connection, receiver: &Connection) -> f64 {
+    let both = [sender.stats(), receiver.stats()];
+    let hits: u64 = both.iter().map(|s| s.predicted_acks + s.predicted_data).sum();
+    let received: u64 = both.iter().map(|s| s.segments_received).sum();
+    hits as f64 / received.max(1) as f64
 }
 
 fn connection(world: &World, host: usize, id: Option<ConnectionId>) -> Option<&Connection> {
     world.hosts[host].connection(id?)
 }
 
-/// Payload per second from the first byte sent, or the end of the warm-up, to the last byte received;
-/// a transfer without an end is measured to the end of the run. An unfinished one has no goodput.
-fn goodput(plan: &Plan, bulk: &bulk::Bulk, end: Instant, ended: Ended) -> Option<f64> {
+/// Payload per second. A file: from the first byte sent to the last received, without regard to the
+/// warm-up; none when it is not complete. A transfer without an end: from the first bytes received
+/// after the warm-up, which do not count themselves, to the end of the run.
+fn goodput(bulk: &bulk::Bulk, end: Instant) -> Option<f64> {
     let record = &bulk.record;
-    if bulk.is_finite() && !record.complete {
-        return None;
-    }
-    let from = record.first_write_at?.max(Instant::ZERO + plan.lab.warmup);
-    let to = if bulk.is_finite() || ended == Ended::Complete { record.last_byte_at? } else { end };
-    let bytes = record.received - record.received_in_warmup;
-    let seconds = (to - from).as_secs_f64();
-    (seconds > 0.0).then(|| 8.0 * bytes as f64 / seconds)
+    let (bytes, time) = if bulk.is_finite() {
+        let last = record.last_byte_at.filter(|_| record.complete)?;
+        (record.received, last - record.first_write_at?)
+    } else {
+        let (from, before) = record.measured_from?;
+        (record.received - before, end - from)
+    };
+    (!time.is_zero()).then(|| 8.0 * bytes as f64 / time.as_secs_f64())
 }
 
-/// What the sending program's stop-watch shows.
+/// What the sending program's stop-watch shows of a file that has arrived whole.
 fn stop_watch(flow: &model::Flow, bulk: &bulk::Bulk) -> Option<f64> {
     let model::App::Bulk(plan) = &flow.app else {
         return None;
     };
     let record = &bulk.record;
-    let from = record.opened_at?;
+    let from = record.opened_at.filter(|_| record.complete)?;
     let to = match plan.clock {
         Clock::LastWrite => record.last_write_at?,
-        Clock::FirstToLastByte => record.last_byte_at.filter(|_| record.complete)?,
+        Clock::FirstToLastByte => record.last_byte_at?,
     };
     Some((to - from + plan.start_cost).as_secs_f64())
 }
@@ -175,31 +219,33 @@ fn ceiling(plan: &Plan, flow: &model::Flow, connection: &Connection) -> Option<f
     })
 }
 
-fn ping_metrics(ping: &ping::Ping) -> Metrics {
+fn ping_metrics(ping: &ping::Ping, end: Instant) -> Metrics {
     let trips: Vec<f64> = ping.round_trips.iter().map(|d| d.as_secs_f64()).collect();
     let count = trips.len() as f64;
     let mean = (count > 0.0).then(|| trips.iter().sum::<f64>() / count);
-    let sent = ping.sent() as f64;
     Metrics::from([
         ("rtt_min".into(), trips.iter().copied().reduce(f64::min)),
         ("rtt_max".into(), trips.iter().copied().reduce(f64::max)),
         ("rtt_mean".into(), mean),
         ("rtt_median".into(), median(trips)),
-        ("loss".into(), (sent > 0.0).then(|| 1.0 - count / sent)),
+        ("loss".into(), ping.loss(end)),
     ])
 }
 
+/// In the direction of the first flow over the link's bond; `dropped` is of both.
 fn link_metrics(plan: &Plan, world: &World, index: usize, end: Instant) -> Metrics {
     let bond = plan.bonds.iter().position(|b| b.members.contains(&index)).unwrap_or(0);
     let first = plan.lab.flows.iter().find(|f| f.bond == bond);
     let lane = first.map_or(0, |f| f.direction.sender());
-    let frames = |link: usize| world.links[link].lanes[lane].channel.stats().bytes as f64;
-    let total: f64 = plan.bonds[bond].members.iter().map(|&m| frames(m)).sum();
+    let bytes = |link: usize| world.links[link].lanes[lane].channel.stats().bytes as f64;
+    let total: f64 = plan.bonds[bond].members.iter().map(|&m| bytes(m)).sum();
     let busy = world.links[index].lanes[lane].channel.stats().busy.as_secs_f64();
     let seconds = end.as_secs_f64();
+    let rates = plan.links[index].rate;
+    let rate = if lane == 0 { rates.up } else { rates.down };
     Metrics::from([
-        ("rate".into(), Some(plan.links[index].rate.up.as_bps() as f64)),
-        ("share".into(), (total > 0.0).then(|| frames(index) / total)),
+        ("rate".into(), Some(rate.as_bps() as f64)),
+        ("share".into(), (total > 0.0).then(|| bytes(index) / total)),
         ("utilisation".into(), (seconds > 0.0).then(|| busy / seconds)),
     ])
 }

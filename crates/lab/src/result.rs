@@ -16,9 +16,9 @@ pub const VERIFY_SCHEMA: &str = "trunkline.verify/1";
 pub enum Verdict {
     /// Inside its band, or nothing was published to compare with.
     Ok,
-    /// Outside its band, with the reason in the note.
+    /// Outside its band, and the plan's own note says so.
     Noted,
-    /// Could not be measured, or an expectation does not hold.
+    /// Outside its band without a note, not to be measured, or an expectation that does not hold.
     Failed,
 }
 
@@ -91,6 +91,17 @@ pub struct LinkResult {
     pub metrics: BTreeMap<String, Option<f64>>,
 }
 
+/// A flow that broke or delivered other bytes than were sent: the result is a failed one.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Failure {
+    /// Which row and variant.
+    pub run: String,
+    /// The flow's name.
+    pub flow: String,
+    /// What went wrong.
+    pub why: String,
+}
+
 /// An expectation of the plan and whether it holds.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Expectation {
@@ -106,6 +117,8 @@ pub struct Expectation {
     pub max: Option<f64>,
     /// How it stands.
     pub verdict: Verdict,
+    /// Why there is no value.
+    pub note: Option<String>,
 }
 
 /// The figures in one line.
@@ -148,6 +161,8 @@ pub struct ResultDocument {
     pub figures: Vec<Figure>,
     /// The expectations, in the plan's order.
     pub expectations: Vec<Expectation>,
+    /// What went wrong in the runs themselves, one entry per flow and run.
+    pub failures: Vec<Failure>,
     /// Every flow of every run.
     pub flows: Vec<FlowResult>,
     /// Every link of every run.
@@ -181,6 +196,11 @@ pub struct VerifyDocument {
 }
 
 impl ResultDocument {
+    /// Whether no figure and no expectation failed, and no flow broke.
+    pub fn holds(&self) -> bool {
+        self.summary.failed == 0 && self.failures.is_empty()
+    }
+
     /// Fills in summary and digest; call once everything else stands.
     pub(crate) fn seal(&mut self) {
         self.summary = summarise(&self.figures, &self.expectations);

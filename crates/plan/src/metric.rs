@@ -1,15 +1,18 @@
 //! The names of the metrics a run has. What they mean stands in `docs/plan.md`; the lab takes them.
 
 /// Metrics of a flow whose app is `bulk`.
-pub const BULK: [&str; 16] = [
+pub const BULK: [&str; 19] = [
     "bytes",
     "complete",
+    "broken",
+    "wrong",
     "goodput",
     "put_rate",
     "seconds",
     "ceiling",
     "of_ceiling",
     "overhead",
+    "unused",
     "retransmitted",
     "timeouts",
     "undos",

@@ -28,8 +28,9 @@ pub(crate) struct Record {
     pub(crate) written: u64,
     /// Bytes received in order.
     pub(crate) received: u64,
-    /// Of these, before the warm-up was over.
-    pub(crate) received_in_warmup: u64,
+    /// When the first bytes after the warm-up were received, and the bytes received by then, those
+    /// included: an endless transfer is measured from there.
+    pub(crate) measured_from: Option<(Instant, u64)>,
     /// Bytes that were not what was sent.
     pub(crate) wrong: u64,
     /// Whether the receiver has seen the end of the file.
@@ -207,8 +208,8 @@ impl Bulk {
         self.record.last_byte_at = Some(call.now);
         self.record.received += read as u64;
         self.record.wrong += wrong;
-        if call.now <= self.warmup_until {
-            self.record.received_in_warmup = self.record.received;
+        if call.now >= self.warmup_until {
+            self.record.measured_from.get_or_insert((call.now, self.record.received));
         }
     }
 }
