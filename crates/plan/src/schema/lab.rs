@@ -109,8 +109,15 @@ fn rate_or_off(node: &Node) -> Taken<Option<trunkline_core::units::BitRate>> {
     }
 }
 
+/// A link's time down, and where the plan says it.
+struct Cut {
+    fault: Fault,
+    place: Place,
+    key: String,
+}
+
 fn faults(s: &mut Section<'_>, scope: &Scope, problems: &mut Problems) -> Vec<Fault> {
-    let mut list = Vec::new();
+    let mut cuts = Vec::new();
     for mut s in s.sections(problems, "fault") {
         s.opt(problems, "name", reader::name);
         let link = s.req(problems, "link", "\"LINK\"", |node| {
@@ -121,13 +128,46 @@ fn faults(s: &mut Section<'_>, scope: &Scope, problems: &mut Problems) -> Vec<Fa
                 nearest: crate::diagnostic::nearest(&name, &scope.links),
             })
         });
+        let place = s.node("down_at").map_or(s.place, |n| n.place);
+        let key = s.key("down_at");
         let down_at = s.req(problems, "down_at", "\"20s\"", reader::duration);
         let up_after = s.opt(problems, "up_after", reader::some_time);
         s.node("count");
         s.finish(problems);
-        list.extend(link.zip(down_at).map(|(link, down_at)| Fault { link, down_at, up_after }));
+        let fault = link.zip(down_at).map(|(link, down_at)| Fault { link, down_at, up_after });
+        cuts.extend(fault.map(|fault| Cut { fault, place, key }));
     }
-    list
+    check_overlaps(&cuts, scope, problems);
+    cuts.into_iter().map(|cut| cut.fault).collect()
+}
+
+/// A link that is down cannot go down: every fault begins after the one before it has ended.
+fn check_overlaps(cuts: &[Cut], scope: &Scope, problems: &mut Problems) {
+    let mut by_time: Vec<&Cut> = cuts.iter().collect();
+    by_time.sort_by_key(|cut| (cut.fault.link, cut.fault.down_at));
+    let mut longest: Option<Fault> = None;
+    for Cut { fault, place, key } in by_time {
+        let before = longest.filter(|before| before.link == fault.link);
+        if let Some(before) = before.filter(|b| b.up_at().is_none_or(|up| fault.down_at <= up)) {
+            let link = &scope.links[fault.link];
+            let message =
+                format!("the fault overlaps the fault at {} of link `{link}`", before.down_at);
+            let accepted = match before.up_at() {
+                Some(up) => format!("after {up}, when the link is up again"),
+                None => "an `up_after` for the fault before it".to_owned(),
+            };
+            let problem = Problem::new(*place, key.as_str(), message);
+            problems.push(problem.found(fault.down_at.to_string()).accepted([accepted]));
+        }
+        let ends_later = |b: &Fault| match (b.up_at(), fault.up_at()) {
+            (None, _) => false,
+            (Some(_), None) => true,
+            (Some(before), Some(own)) => own > before,
+        };
+        if before.is_none_or(|b| ends_later(&b)) {
+            longest = Some(*fault);
+        }
+    }
 }
 
 /// The name of a table that metrics are addressed by.
