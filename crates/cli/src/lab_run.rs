@@ -12,6 +12,7 @@ use std::path::Path;
 use trunkline_lab::experiment::{self, Options, Outcome};
 use trunkline_lab::library::{self, READY};
 use trunkline_lab::result::{ResultDocument, VerifyDocument};
+use trunkline_plan::Purpose;
 
 /// The version of the document `lab list --json` prints.
 const LIST_SCHEMA: &str = "trunkline.list/1";
@@ -97,7 +98,7 @@ fn simulate(
     output: &Output,
 ) -> Result<Outcome, Exit> {
     let document = load::document(plan, set, output)?;
-    let found = document.check();
+    let found = document.check_for(Purpose::Lab);
     if !found.is_empty() {
         return Err(diagnostics::report(&found, output));
     }

@@ -38,7 +38,8 @@ fn is_file(plan: &str) -> bool {
 fn from_file(plan: &str, output: &Output) -> Result<Document, Exit> {
     let path = Path::new(plan);
     let bytes = read(path).map_err(|error| {
-        output.error(&format!("{plan}: {}{}", reason(&error), near_file(path)));
+        let (nearest, remarks) = near_file(path);
+        output.error_near(&format!("{plan}: {}", reason(&error)), &nearest, &remarks);
         match error.kind() {
             ErrorKind::NotFound | ErrorKind::IsADirectory | ErrorKind::NotADirectory => Exit::Usage,
             _ => Exit::Environment,
@@ -68,16 +69,18 @@ fn from_library(plan: &str, output: &Output) -> Result<Document, Exit> {
 pub(crate) fn ready(name: &str, output: &Output) -> Result<&'static Ready, Exit> {
     library::find(name).ok_or_else(|| {
         let names: Vec<&str> = READY.iter().map(|ready| ready.name).collect();
-        let mut text = format!("there is no ready plan `{name}`");
-        if let Some(near) = nearest(name, &names) {
-            text += &format!("; did you mean `{near}`?");
-        }
-        text += &format!("\n  ready plans: {}", names.join(", "));
-        text += &match own_file(name) {
+        let (near, own) = (nearest(name, &names), own_file(name));
+        let mut remarks = match &near {
+            Some(near) => format!("; did you mean `{near}`?"),
+            None => String::new(),
+        };
+        remarks += &format!("\n  ready plans: {}", names.join(", "));
+        remarks += &match &own {
             Some(file) => format!("\n  the file is written `{file}`"),
             None => "\n  a file is written with a / or ends in .toml".to_owned(),
         };
-        output.error(&text);
+        let nearest: Vec<String> = near.into_iter().chain(own).collect();
+        output.error_near(&format!("there is no ready plan `{name}`"), &nearest, &remarks);
         Exit::Usage
     })
 }
@@ -88,31 +91,35 @@ fn own_file(name: &str) -> Option<String> {
     candidates.into_iter().find(|file| Path::new(file).is_file())
 }
 
-/// The plan file beside a missing one, and the ready plan it may have been meant for.
-fn near_file(path: &Path) -> String {
+/// The plan file beside a missing one and the ready plan it may have been meant for, and both as
+/// remarks. Names are compared without `.toml`, which all of them have.
+fn near_file(path: &Path) -> (Vec<String>, String) {
     let folder = path.parent().filter(|p| !p.as_os_str().is_empty());
     let wanted =
         path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let stem = wanted.trim_end_matches(".toml");
     let mut beside: Vec<String> = std::fs::read_dir(folder.unwrap_or(Path::new(".")))
         .into_iter()
         .flatten()
         .flatten()
-        .map(|entry| entry.file_name().to_string_lossy().into_owned())
-        .filter(|name| name.ends_with(".toml"))
+        .filter_map(|entry| entry.file_name().to_str()?.strip_suffix(".toml").map(str::to_owned))
+        .filter(|name| name != stem)
         .collect();
     beside.sort();
-    let stem = wanted.trim_end_matches(".toml");
     let ready: Vec<&str> = READY.iter().map(|r| r.name).collect();
-    let mut text = String::new();
-    if let Some(near) = nearest(&wanted, &beside).filter(|near| *near != wanted) {
-        let near = folder.map_or_else(|| near.clone().into(), |folder| folder.join(&near));
-        text += &format!("\n  nearest file: {}", near.display());
+    let mut near = Vec::new();
+    let mut remarks = String::new();
+    if let Some(name) = nearest(stem, &beside) {
+        let file = folder.unwrap_or(Path::new("")).join(format!("{name}.toml"));
+        remarks += &format!("\n  nearest file: {}", file.display());
+        near.push(file.display().to_string());
     }
-    if let Some(near) = nearest(stem, &ready) {
-        text += &format!("\n  nearest ready plan: {near}");
+    if let Some(name) = nearest(stem, &ready) {
+        remarks += &format!("\n  nearest ready plan: {name}");
+        near.push(name);
     }
-    if text.is_empty() {
-        text += "\n  `trunkline lab list` names the ready plans";
+    if near.is_empty() {
+        remarks += "\n  `trunkline lab list` names the ready plans";
     }
-    text
+    (near, remarks)
 }

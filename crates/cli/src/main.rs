@@ -16,22 +16,17 @@ mod table;
 
 use args::{Command, LabCommand};
 use clap::Parser;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use exit::Exit;
+use output::Output;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let args = match args::Args::try_parse() {
         Ok(args) => args,
-        Err(error) => {
-            // Nothing is left to tell when the terminal itself is gone.
-            let _closed = error.print();
-            return match error.use_stderr() {
-                true => Exit::Usage.into(),
-                false => ExitCode::SUCCESS,
-            };
-        }
+        Err(error) => return unread(&error),
     };
-    let output = output::Output::new(&args.global);
+    let output = Output::new(&args.global);
     let ended = match &args.command {
         Command::Check(check) => check::run(check, &output),
         Command::Lab(LabCommand::List) => lab_run::list(&output),
@@ -44,4 +39,45 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(exit) => exit.into(),
     }
+}
+
+/// Tells why the command line cannot be read; help and version come here too and are no errors.
+fn unread(error: &clap::Error) -> ExitCode {
+    let output = Output::of_arguments(std::env::args_os());
+    if !error.use_stderr() {
+        // Nothing is left to tell when the terminal itself is gone.
+        let _closed = error.print();
+        return ExitCode::SUCCESS;
+    }
+    match output.is_json() {
+        true => output.error_near(&sentence(error), &suggestions(error), ""),
+        false => {
+            let _closed = error.print();
+        }
+    }
+    Exit::Usage.into()
+}
+
+/// What is wrong with the command line in one sentence, without the usage.
+fn sentence(error: &clap::Error) -> String {
+    if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        return "a command is missing".to_owned();
+    }
+    let text = error.render().to_string();
+    let first = text.split("\n\n").next().unwrap_or_default();
+    let words: Vec<&str> = first.trim_start_matches("error:").split_whitespace().collect();
+    words.join(" ")
+}
+
+/// The commands, options or values that were probably meant.
+fn suggestions(error: &clap::Error) -> Vec<String> {
+    let kinds =
+        [ContextKind::SuggestedSubcommand, ContextKind::SuggestedArg, ContextKind::SuggestedValue];
+    let found = kinds.iter().filter_map(|kind| error.get(*kind));
+    let names = found.flat_map(|value| match value {
+        ContextValue::String(name) => vec![name.clone()],
+        ContextValue::Strings(names) => names.clone(),
+        _ => Vec::new(),
+    });
+    names.collect()
 }

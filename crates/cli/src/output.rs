@@ -3,7 +3,19 @@
 use crate::args::{Color, Global};
 use crate::exit::{Ended, Exit};
 use serde::Serialize;
+use std::ffi::OsString;
 use std::io::{ErrorKind, IsTerminal, Write};
+
+/// The version of the document an error is told in with `--json`.
+const ERROR_SCHEMA: &str = "trunkline.error/1";
+
+/// What went wrong beside the text of a plan: usage and environment.
+#[derive(Serialize)]
+struct ErrorDocument<'a> {
+    schema: &'static str,
+    error: &'a str,
+    nearest: &'a [String],
+}
 
 /// How the user wants to be told.
 #[derive(Clone, Copy, Debug)]
@@ -23,6 +35,12 @@ impl Output {
             verbose: global.verbose,
             color: global.color,
         }
+    }
+
+    /// For a command line that could not be read: its arguments are only searched for `--json`.
+    pub(crate) fn of_arguments(arguments: impl Iterator<Item = OsString>) -> Self {
+        let json = arguments.take_while(|word| word != "--").any(|word| word == "--json");
+        Output { json, quiet: false, verbose: false, color: Color::Auto }
     }
 
     /// Whether one JSON document is wanted.
@@ -63,7 +81,7 @@ impl Output {
         let mut out = std::io::stdout().lock();
         match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
             Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-                self.error(&format!("standard output: {}", reason(&error)));
+                self.report(&format!("error: standard output: {}\n", reason(&error)));
                 Err(Exit::Environment)
             }
             _ => Ok(()),
@@ -75,7 +93,7 @@ impl Output {
         match serde_json::to_string_pretty(document) {
             Ok(text) => self.data(&format!("{text}\n")),
             Err(error) => {
-                self.error(&format!("the result cannot be written as JSON: {error}"));
+                self.report(&format!("error: the result cannot be written as JSON: {error}\n"));
                 Err(Exit::Environment)
             }
         }
@@ -83,7 +101,20 @@ impl Output {
 
     /// Prints what went wrong.
     pub(crate) fn error(&self, text: &str) {
-        self.report(&format!("error: {text}\n"));
+        self.error_near(text, &[], "");
+    }
+
+    /// Prints what went wrong and the names that were probably meant; `remarks` are for people only:
+    /// further lines, each after a line break.
+    pub(crate) fn error_near(&self, text: &str, nearest: &[String], remarks: &str) {
+        match self.json {
+            true => {
+                let document = ErrorDocument { schema: ERROR_SCHEMA, error: text, nearest };
+                // What cannot be printed has been told, and the command fails all the same.
+                let _told = self.document(&document);
+            }
+            false => self.report(&format!("error: {text}{remarks}\n")),
+        }
     }
 
     /// Prints a remark, unless quiet.

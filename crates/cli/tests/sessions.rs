@@ -218,6 +218,59 @@ fn a_file_or_name_that_does_not_exist_is_told_with_the_nearest() {
 }
 
 #[test]
+fn what_is_not_near_is_not_offered() {
+    let folder = folder("sessions-far");
+    write(&folder, "my.toml", GOOD);
+    let ran = trunkline(&folder, &["check", "plan.toml"]);
+    assert!(ran.code == Some(2) && !ran.stderr.contains("my.toml"), "{ran}");
+    assert!(ran.stderr.contains("`trunkline lab list`"), "{ran}");
+}
+
+#[test]
+fn usage_errors_in_json_are_one_document() {
+    let folder = folder("sessions-usage-json");
+    write(&folder, "modems.toml", GOOD);
+    let cases: &[(&[&str], &str, &[&str])] = &[
+        (&["check", "modem.toml"], "modem.toml: no such file", &["modems.toml"]),
+        (&["lab", "run", "eql-heley"], "there is no ready plan `eql-heley`", &["eql-healey"]),
+        (&["lab", "run", "zzzzzzzz"], "there is no ready plan `zzzzzzzz`", &[]),
+        (&["check", "modems"], "there is no ready plan `modems`", &["modems.toml"]),
+        (&["check", "modems.toml", "--set", "x"], "--set x: expected KEY=VALUE", &[]),
+        (&["chek", "modems.toml"], "unrecognized subcommand 'chek'", &["check"]),
+        (&["lab", "run", "x", "--sed", "1"], "unexpected argument '--sed' found", &["--seed"]),
+        (&["lab", "run", "x", "-j0"], "invalid value '0' for '--jobs <JOBS>'", &[]),
+        (&["lab", "run"], "the following required arguments were not provided: <PLAN>", &[]),
+        (&[], "'trunkline' requires a subcommand", &[]),
+    ];
+    for (args, error, nearest) in cases {
+        let ran = trunkline(&folder, &words(args, &["--json"]));
+        assert!(ran.code == Some(2) && ran.stderr.is_empty(), "{args:?}: {ran}");
+        let document = json(&ran);
+        assert_eq!(document["schema"], "trunkline.error/1");
+        let told = document["error"].as_str().expect("a sentence");
+        assert!(told.starts_with(error) && !told.contains('\n'), "{args:?}: {ran}");
+        let offered = document["nearest"].as_array().expect("a list");
+        assert!(nearest.iter().all(|near| offered.contains(&(*near).into())), "{args:?}: {ran}");
+        assert_eq!(nearest.is_empty(), offered.is_empty(), "{args:?}: {ran}");
+    }
+    let ran =
+        trunkline(&folder, &["lab", "run", "eql-two-modems", "--json", "-o", "modems.toml/x"]);
+    assert!(ran.code == Some(5) && ran.stderr.is_empty(), "{ran}");
+    assert_eq!(json(&ran)["schema"], "trunkline.error/1");
+}
+
+#[test]
+fn a_plan_without_a_flow_passes_check_and_is_not_run() {
+    let folder = folder("sessions-no-flow");
+    let start = GOOD.find("[[lab.flow]]").expect("a flow");
+    write(&folder, "idle.toml", &GOOD[..start]);
+    assert_eq!(trunkline(&folder, &["check", "idle.toml"]).code, Some(0));
+    let ran = trunkline(&folder, &["lab", "run", "idle.toml"]);
+    assert!(ran.code == Some(3) && ran.stdout.is_empty(), "{ran}");
+    assert!(ran.stderr.contains("idle.toml:42:2: the plan has no [[lab.flow]]"), "{ran}");
+}
+
+#[test]
 fn what_is_set_wrongly_is_told_at_the_set() {
     let folder = folder("sessions-set");
     let cases: &[(&str, i32, &str)] = &[

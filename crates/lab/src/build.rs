@@ -2,6 +2,7 @@
 
 use crate::apps::{App, bulk::Bulk, ping::Ping};
 use crate::world::{Fault, Lane, Link, World};
+use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, SocketAddrV4};
 use trunkline_core::Context;
 use trunkline_core::bond::{Bond, BondConfig, MemberConfig};
@@ -40,9 +41,10 @@ pub fn world(plan: &Plan, seed: u64) -> World {
         unique.iter().map(|name| Host::new(rng.fork("host").fork(name))).collect();
     let host_of = |name: &str| unique.iter().position(|known| *known == name).unwrap_or(0);
     let mut links: Vec<Option<Link>> = plan.links.iter().map(|_| None).collect();
+    let addresses = addresses(plan);
     for (index, bond) in plan.bonds.iter().enumerate() {
         let ends = [host_of(&bond.ends[0]), host_of(&bond.ends[1])];
-        let interfaces = attach(plan, index, &ends, &mut hosts);
+        let interfaces = attach(plan, index, addresses[index], &ends, &mut hosts);
         for &member in &bond.members {
             let lanes = [0, 1].map(|lane| {
                 let config = member_config(plan, bond, member, lane);
@@ -65,31 +67,64 @@ pub fn world(plan: &Plan, seed: u64) -> World {
     world.faults = plan.lab.faults.iter().map(fault).collect();
     for (index, flow) in plan.lab.flows.iter().enumerate() {
         let hosts = [host_of(&flow.from), host_of(&flow.to)];
-        add_flow(&mut world, plan, index, flow, hosts);
+        let peer = addresses[flow.bond][1 - flow.direction.sender()];
+        add_flow(&mut world, plan, index, peer, hosts);
     }
     world
 }
 
 fn fault(fault: &model::Fault) -> Fault {
-    let down_at = Instant::ZERO + fault.down_at;
-    Fault { link: fault.link, down_at, up_at: fault.up_after.map(|after| down_at + after) }
+    Fault {
+        link: fault.link,
+        down_at: Instant::ZERO + fault.down_at,
+        up_at: fault.up_at().map(|at| Instant::ZERO + at),
+    }
 }
 
-/// The address of a bond's end: the plan's first IPv4 address, or one of our own choosing.
-fn address(plan: &Plan, bond: usize, end: usize) -> Ipv4Addr {
-    let name = &plan.bonds[bond].ends[end];
-    let given = plan.ends.iter().find(|e| e.name == *name).and_then(|e| {
-        e.address.iter().find_map(|a| match a.ip {
-            IpAddr::V4(ip) => Some(ip),
-            IpAddr::V6(_) => None,
-        })
+/// The addresses of every bond's two ends: the plan's, or one of our own choosing that nobody has.
+fn addresses(plan: &Plan) -> Vec<[Ipv4Addr; 2]> {
+    let configured = plan.ends.iter().flat_map(|e| &e.address).filter_map(|a| match a.ip {
+        IpAddr::V4(ip) => Some(ip),
+        IpAddr::V6(_) => None,
     });
-    // An end of several bonds has one address in the plan: it can be that of its first bond only.
-    let first = plan.bonds.iter().position(|b| b.ends.contains(name)) == Some(bond);
-    given.filter(|_| first).unwrap_or(Ipv4Addr::new(10, 0, bond as u8, 1 + end as u8))
+    let mut taken: BTreeSet<Ipv4Addr> = configured.collect();
+    let of_bond = |bond: usize| {
+        [0, 1].map(|end| {
+            given_address(plan, bond, end).unwrap_or_else(|| free(bond, end, &mut taken))
+        })
+    };
+    (0..plan.bonds.len()).map(of_bond).collect()
 }
 
-fn attach(plan: &Plan, index: usize, ends: &[usize; 2], hosts: &mut [Host]) -> [InterfaceId; 2] {
+/// The plan's first IPv4 address for a bond's end. An end of several bonds has it at its first bond
+/// only: an address is that of one interface.
+fn given_address(plan: &Plan, bond: usize, end: usize) -> Option<Ipv4Addr> {
+    let name = &plan.bonds[bond].ends[end];
+    let first = plan.bonds.iter().position(|b| b.ends.contains(name)) == Some(bond);
+    let described = plan.ends.iter().find(|e| e.name == *name).filter(|_| first)?;
+    described.address.iter().find_map(|a| match a.ip {
+        IpAddr::V4(ip) => Some(ip),
+        IpAddr::V6(_) => None,
+    })
+}
+
+/// The first address from 10.0.BOND.1 (the second end: .2) on that nobody has. It is taken then.
+fn free(bond: usize, end: usize, taken: &mut BTreeSet<Ipv4Addr>) -> Ipv4Addr {
+    let mut ip = u32::from(Ipv4Addr::new(10, 0, 0, 1)) + ((bond as u32) << 8) + end as u32;
+    while !taken.insert(Ipv4Addr::from(ip)) {
+        ip = ip.wrapping_add(1);
+    }
+    Ipv4Addr::from(ip)
+}
+
+/// Gives both hosts of a bond their interface to it.
+fn attach(
+    plan: &Plan,
+    index: usize,
+    addresses: [Ipv4Addr; 2],
+    ends: &[usize; 2],
+    hosts: &mut [Host],
+) -> [InterfaceId; 2] {
     let bond = &plan.bonds[index];
     let links: Vec<LinkId> = bond.members.iter().map(|m| LinkId(*m as u16)).collect();
     [0, 1].map(|end| {
@@ -100,7 +135,7 @@ fn attach(plan: &Plan, index: usize, ends: &[usize; 2], hosts: &mut [Host]) -> [
             ingress: INGRESS,
         };
         let bond = Bond::new(Instant::ZERO, config);
-        let (here, there) = (address(plan, index, end), address(plan, index, 1 - end));
+        let (here, there) = (addresses[end], addresses[1 - end]);
         hosts[ends[end]].attach(bond, here, there, &links)
     })
 }
@@ -146,8 +181,9 @@ fn channel(plan: &Plan, member: usize, lane: usize, rng: &Rng) -> Channel {
     Channel::new(config, rng.fork("link").fork(&link.name).fork(["up", "down"][lane]))
 }
 
-fn add_flow(world: &mut World, plan: &Plan, index: usize, flow: &model::Flow, hosts: [usize; 2]) {
-    let peer = address(plan, flow.bond, 1 - flow.direction.sender());
+/// Makes a flow's application. It sends from the first host to `peer`, an address of the second.
+fn add_flow(world: &mut World, plan: &Plan, index: usize, peer: Ipv4Addr, hosts: [usize; 2]) {
+    let flow = &plan.lab.flows[index];
     let app = match &flow.app {
         model::App::Bulk(bulk) => {
             let port = FIRST_PORT + index as u16;
@@ -169,4 +205,50 @@ fn add_flow(world: &mut World, plan: &Plan, index: usize, flow: &model::Flow, ho
         }
     };
     world.apps.push(app);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trunkline_core::time::Duration;
+    use trunkline_plan::Document;
+
+    /// A plan of `bonds` bonds with one line each, from the end `hub` to ends of their own.
+    fn star(bonds: usize, more: &str) -> Plan {
+        let mut text = format!(
+            "name = \"star\"\n[[link]]\nname = \"line\"\ncount = {bonds}\nkind = \"serial\"\nrate = \"1mbit\"\n"
+        );
+        for i in 0..bonds {
+            text += &format!("[bond.b{i}]\nends = [\"hub\", \"e{i}\"]\nmembers = [\"line{i}\"]\n");
+            text += &format!("[[lab.flow]]\nname = \"f{i}\"\nfrom = \"hub\"\nto = \"e{i}\"\n");
+            text += "app = { kind = \"bulk\", bytes = \"10KB\" }\n";
+        }
+        let document = Document::parse("star.toml", text + more, &|_| Err(String::new()));
+        let experiment = document.expect("TOML").experiment().expect("an experiment");
+        experiment.plan(0, None).unwrap_or_else(|d| panic!("{d}"))
+    }
+
+    fn completes(plan: &Plan) {
+        let ended = world(plan, 1).run(Duration::from_secs(600));
+        assert_eq!(ended, crate::world::Ended::Complete);
+    }
+
+    #[test]
+    fn addresses_of_our_own_choosing_avoid_the_plans_and_each_other() {
+        let plan = star(
+            3,
+            "[end.e1]\naddress = [\"10.0.0.1/24\"]\n[end.e2]\naddress = [\"10.0.1.1/24\", \"10.0.0.2/24\"]\n",
+        );
+        let all: Vec<[String; 2]> =
+            addresses(&plan).iter().map(|pair| pair.map(|ip| ip.to_string())).collect();
+        let expected =
+            [["10.0.0.3", "10.0.0.4"], ["10.0.1.2", "10.0.0.1"], ["10.0.2.1", "10.0.1.1"]];
+        assert_eq!(all, expected);
+        completes(&plan);
+    }
+
+    #[test]
+    fn an_end_takes_as_many_bonds_as_a_plan_may_give_it() {
+        completes(&star(trunkline_plan::model::BONDS_PER_END_MAX, ""));
+    }
 }

@@ -300,9 +300,10 @@ impl World {
         }
     }
 
+    /// A fault begins or ends. Faults of one link never overlap: the plan sees to that.
     fn fault_due(&mut self, fault: usize) {
-        let Fault { link, up_at, .. } = self.faults[fault];
-        if self.links[link].up {
+        let Fault { link, down_at, up_at } = self.faults[fault];
+        if self.now == down_at {
             self.cut(link);
             self.arm(Source::Fault(fault), up_at);
         } else {

@@ -244,8 +244,9 @@ fn printable(text: &str) -> String {
 pub fn nearest<S: AsRef<str>>(written: &str, names: &[S]) -> Option<String> {
     let scored = names.iter().map(|n| (distance(written, n.as_ref()), n.as_ref()));
     let (score, name) = scored.min_by_key(|(score, _)| *score)?;
-    let limit = (written.chars().count().max(name.chars().count()) / 2).max(1);
-    (score <= limit).then(|| name.to_owned())
+    let longer = written.chars().count().max(name.chars().count());
+    // Of a name whose every character would change, nothing is left that could have been meant.
+    (score <= (longer / 2).max(1) && score < longer).then(|| name.to_owned())
 }
 
 /// Edits (insert, delete, replace, swap of neighbours) that turn one text into the other.
@@ -279,6 +280,8 @@ mod tests {
         assert_eq!(nearest("wieght", &names).as_deref(), Some("weight"));
         assert_eq!(nearest("zzzzzz", &names), None);
         assert_eq!(nearest::<&str>("rate", &[]), None);
+        assert_eq!(nearest("x", &["0"]), None);
+        assert_eq!(nearest("bb", &["b"]).as_deref(), Some("b"));
     }
 
     #[test]

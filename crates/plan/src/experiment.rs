@@ -66,6 +66,15 @@ struct Variant {
     changes: Vec<(Address, Node)>,
 }
 
+/// What a plan is to be used for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Purpose {
+    /// Nothing in particular: it is in order.
+    Any,
+    /// A run in virtual time: something flows in every row and variant.
+    Lab,
+}
+
 impl Document {
     /// The rows, variants, figures and parameters of the plan.
     ///
@@ -78,9 +87,14 @@ impl Document {
 
     /// Everything that is wrong in any row and variant; empty when nothing is.
     pub fn check(&self) -> Diagnostics {
+        self.check_for(Purpose::Any)
+    }
+
+    /// The same, and what keeps a plan in order from serving its purpose.
+    pub fn check_for(&self, purpose: Purpose) -> Diagnostics {
         let (experiment, problems) = Experiment::read(self);
         let mut diagnostics = problems.finish(&self.sources, None);
-        diagnostics.extend(experiment.check());
+        diagnostics.extend(experiment.check(purpose));
         diagnostics
     }
 }
@@ -169,7 +183,7 @@ impl Experiment {
     }
 
     /// Everything that is wrong in any row and variant, each error once.
-    pub fn check(&self) -> Diagnostics {
+    fn check(&self, purpose: Purpose) -> Diagnostics {
         let variants: Vec<Option<&str>> = match self.variants.is_empty() {
             true => vec![None],
             false => self.variants.iter().map(|v| Some(v.name.as_str())).collect(),
@@ -182,9 +196,13 @@ impl Experiment {
                 let mut problems = Problems::default();
                 let plan = self.build(row, *variant, &mut problems);
                 let figures = self.figures_of(row, &mut problems);
+                if purpose == Purpose::Lab && plan.as_ref().is_some_and(|p| p.lab.flows.is_empty())
+                {
+                    problems.push(self.no_flow());
+                }
                 for figure in &figures {
                     if let Some(plan) = &plan {
-                        figure::check_metrics(figure, plan, &mut problems);
+                        figure::check_metrics(figure, plan, *variant, &mut problems);
                     }
                     let own = (row, figure.place);
                     if figure.knee.is_none() && *ids.entry(figure.id.clone()).or_insert(own) != own
@@ -212,6 +230,13 @@ impl Experiment {
         let mut diagnostics = Diagnostics::default();
         diagnostics.extend(Diagnostics { errors: errors.collect(), left_out });
         diagnostics
+    }
+
+    /// A run of this plan would have nothing to show.
+    fn no_flow(&self) -> Problem {
+        let place = self.document.root.entry("lab").map_or(self.document.place, |e| e.place);
+        let problem = Problem::new(place, "lab.flow", "the plan has no [[lab.flow]]");
+        problem.accepted(["[[lab.flow]] with name, from, to and app"])
     }
 
     fn context(&self, row: usize, variant: Option<&str>) -> String {

@@ -2,7 +2,7 @@
 
 use crate::diagnostic::{Problem, Problems};
 use crate::knee::{self, Knee};
-use crate::metric;
+use crate::metric::{self, Owner};
 use crate::model::Plan;
 use crate::reader::{self, Section, Taken, Unfit};
 use crate::rows::fits_row;
@@ -125,25 +125,39 @@ fn figure(
     })
 }
 
-/// Tells metrics of a figure that name nothing the plan has.
-pub(crate) fn check_metrics(figure: &Figure, plan: &Plan, problems: &mut Problems) {
-    let links = plan.links.iter().map(|l| l.name.as_str());
-    let bonds = plan.bonds.iter().map(|b| b.name.as_str());
-    let flows = plan.lab.flows.iter().map(|f| f.name.as_str());
-    let chips = plan.lab.chips.iter().map(|c| c.name.as_str());
-    let names: Vec<&str> = flows.chain(links).chain(bonds).chain(chips).collect();
-    let metrics = [Some(&figure.what), figure.trunkline.as_ref(), figure.ceiling.as_ref()];
-    for metric in metrics.into_iter().flatten() {
-        let name = metric.split('.').next().unwrap_or_default();
-        if !names.contains(&name) || name.len() + 1 >= metric.len() {
-            let message = format!("`{metric}` is no NAME.METRIC of this plan");
-            let problem = Problem::new(figure.place, "lab.figure", message);
-            problems.push(problem.names(name, &names));
-        } else if !metric::is_known(metric) {
-            let message = format!("`{metric}`: there is no such metric");
-            let problem = Problem::new(figure.place, "lab.figure", message);
-            problems.push(problem.names(metric::last(metric), &metric::all()));
-        }
+/// The variant the columns `trunkline` and, beside it, `ceiling` are measured in.
+const TRUNKLINE: &str = "trunkline";
+
+/// Tells metrics of a figure that a plan it is measured in does not have.
+pub(crate) fn check_metrics(
+    figure: &Figure,
+    plan: &Plan,
+    variant: Option<&str>,
+    problems: &mut Problems,
+) {
+    let links = plan.links.iter().map(|l| (l.name.as_str(), Owner::Link));
+    let bonds = plan.bonds.iter().map(|b| (b.name.as_str(), Owner::Bond));
+    let chips = plan.lab.chips.iter().map(|c| (c.name.as_str(), Owner::Chip));
+    let flows = plan.lab.flows.iter().map(|f| (f.name.as_str(), Owner::of(&f.app)));
+    let owners: Vec<(&str, Owner)> = flows.chain(links).chain(bonds).chain(chips).collect();
+    let own = figure.variant.is_none() || figure.variant.as_deref() == variant;
+    let ours = figure.trunkline.is_some() && variant == Some(TRUNKLINE);
+    let metrics = [
+        ("what", Some(&figure.what).filter(|_| own)),
+        ("trunkline", figure.trunkline.as_ref().filter(|_| ours)),
+        ("ceiling", figure.ceiling.as_ref().filter(|_| own || ours)),
+    ];
+    for (key, text) in metrics {
+        let Some((text, unfit)) = text.and_then(|t| Some((t, metric::check(t, &owners).err()?)))
+        else {
+            continue;
+        };
+        let message = format!("`{key}` {}", unfit.message);
+        let mut problem = Problem::new(figure.place, format!("lab.figure.{key}"), message);
+        problem.found.clone_from(text);
+        problem.accepted = unfit.accepted;
+        problem.nearest = unfit.nearest;
+        problems.push(problem);
     }
 }
 

@@ -34,7 +34,7 @@ mod tree;
 
 pub use diagnostic::{Diagnostic, Diagnostics, nearest};
 pub use document::{Document, Loader};
-pub use experiment::{Experiment, Parameter, Published, Scalar};
+pub use experiment::{Experiment, Parameter, Published, Purpose, Scalar};
 pub use figure::Figure;
 pub use knee::Knee;
 pub use rows::Row;

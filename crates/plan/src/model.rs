@@ -116,6 +116,9 @@ pub enum FlowControl {
     XonXoff,
 }
 
+/// Bonds of one end at most: a host of the core has deadlines for so many interfaces.
+pub const BONDS_PER_END_MAX: usize = 64;
+
 /// Several links made one.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Bond {
@@ -301,6 +304,13 @@ pub struct Fault {
     pub down_at: Duration,
     /// How long it stays down; `None` is for good.
     pub up_after: Option<Duration>,
+}
+
+impl Fault {
+    /// When it is up again, from the start; `None` is never.
+    pub fn up_at(&self) -> Option<Duration> {
+        self.up_after.map(|after| self.down_at + after)
+    }
 }
 
 /// A condition on a metric after the run.

@@ -144,7 +144,10 @@ fn set_in_array(
     let chosen: Vec<usize> =
         (0..nodes.len()).filter(|i| matches_glob(wanted, &names[*i])).collect();
     if chosen.is_empty() {
-        return Err(no_such(address, wanted, &walked, &names));
+        let mut problem = no_such(address, wanted, &walked, &names);
+        // A number is no misspelt name of another.
+        problem.nearest = problem.nearest.filter(|near| near.parse::<usize>().is_err());
+        return Err(problem);
     }
     for i in chosen {
         if depth + 1 == segments.len() {

@@ -117,8 +117,14 @@ fn from_list(node: &Node, problems: &mut Problems) -> Vec<Row> {
         problems.push(reader::wrong_type(node, "lab.rows", "an array of tables"));
         return Vec::new();
     };
+    if nodes.len() > ROWS_MAX {
+        let problem = Problem::new(node.place, "lab.rows", "the table has too many rows");
+        let problem = problem.found(nodes.len().to_string());
+        problems.push(problem.accepted([format!("at most {ROWS_MAX}")]));
+        return Vec::new();
+    }
     let mut rows = Vec::with_capacity(nodes.len());
-    for node in nodes.iter().take(ROWS_MAX) {
+    for node in nodes {
         match node.as_table() {
             Some(table) => {
                 let values = table.entries.iter().map(|e| (e.key.clone(), e.node.clone()));

@@ -1,6 +1,6 @@
 //! Every kind of bad input is told with file, line, caret and the accepted form.
 
-use trunkline_plan::{Diagnostics, Document};
+use trunkline_plan::{Diagnostics, Document, Purpose};
 
 const GOOD: &str = include_str!("../../../plans/eql-two-modems.toml");
 
@@ -222,6 +222,42 @@ const CASES: &[(&str, &str, &str, &[&str])] = &[
         "p.toml:40:11: `address` holds 10.1.1.1, which another end has",
         &[],
     ),
+    (
+        "ftp.goodput",
+        "ftp.rtt_mean",
+        "p.toml:55:9: `what` names `rtt_mean`, which is no metric of the bulk flow `ftp`",
+        &["accepted: bytes, complete, goodput"],
+    ),
+    (
+        "modem0.rate\"",
+        "modem0.goodput\"",
+        "p.toml:56:9: `of` names `goodput`, which is no metric of the link `modem0`",
+        &["accepted: rate, share, utilisation"],
+    ),
+    (
+        "modem0.rate\"",
+        "modem0.rat\"",
+        "p.toml:56:9: `of` names `rat`, which is no metric of the link `modem0`",
+        &["did you mean `rate`?"],
+    ),
+    (
+        "modem0.rate\"",
+        "eql0.rate\"",
+        "p.toml:56:9: `of` names the bond `eql0`, which has no metrics",
+        &["accepted: modem0.METRIC, modem1.METRIC, ftp.METRIC"],
+    ),
+    (
+        "ftp.goodput",
+        "ftp.x.goodput",
+        "p.toml:55:9: `what` names `x.goodput`, which is no metric",
+        &["did you mean `goodput`?"],
+    ),
+    (
+        "[[lab.expect]]",
+        "[[lab.flow]]\nname = \"ping\"\nfrom = \"isp\"\nto = \"home\"\napp = { kind = \"ping\", size = \"549B\" }\n[[lab.expect]]",
+        "p.toml:58:31: `size` is out of range",
+        &["a size from 0B to 548B"],
+    ),
     ("10.1.1.2/30", "10.1.1.2", "p.toml:40:11: `address` holds `10.1.1.2`", &["prefix length"]),
     ("[end.isp]", "[end.ips]", "p.toml:37:6: `ips` is not an end", &["did you mean `isp`?"]),
     ("name = \"eql-two-modems\"", "name = \"eql-two-modems", "p.toml:3:23: is not TOML", &[]),
@@ -251,6 +287,103 @@ fn every_kind_of_mistake_has_its_place_caret_and_accepted_form() {
         }
     }
     assert_eq!(wrong, "");
+}
+
+#[test]
+fn an_echo_that_fits_its_bond_is_taken() {
+    let ping = |mtu: &str, size: &str| {
+        let flow = format!(
+            "[[lab.flow]]\nname = \"ping\"\nfrom = \"isp\"\nto = \"home\"\napp = {{ kind = \"ping\"{size} }}\n{LAST}"
+        );
+        errors(GOOD.replace("mtu     = 576", mtu).replace(LAST, &flow)).to_string()
+    };
+    assert_eq!(ping("mtu = 576", ", size = \"548B\""), "");
+    assert_eq!(ping("mtu = 84", ""), "");
+    assert_eq!(ping("mtu = 68", ", size = \"40B\""), "");
+    let text = ping("mtu = 68", "");
+    assert!(text.starts_with("p.toml:58:7: an echo of 56B, the default, does not fit"), "{text}");
+    assert!(text.contains("accepted: a `size` from 0B to 40B"), "{text}");
+}
+
+const LAST: &str = "[[lab.expect]]";
+
+/// The errors of the good plan with these times down of `modem0` and, behind them, of `modem1`.
+fn with_faults(times: &[&str]) -> String {
+    let faults: String = times
+        .iter()
+        .map(|t| format!("[[lab.fault]]\nlink = \"modem0\"\n{t}\n"))
+        .chain(["[[lab.fault]]\nlink = \"modem1\"\ndown_at = \"20s\"\n".to_owned()])
+        .collect();
+    errors(GOOD.replace(LAST, &format!("{faults}{LAST}"))).to_string()
+}
+
+#[test]
+fn faults_of_one_link_come_one_after_the_other() {
+    let early = "down_at = \"10s\"\nup_after = \"5s\"";
+    assert_eq!(with_faults(&[early, "down_at = \"15001ms\""]), "");
+    assert_eq!(with_faults(&["down_at = \"15001ms\"", early]), "");
+    let expected = "\
+p.toml:60:11: the fault overlaps the fault at 10s of link `modem0`
+ 60 | down_at = \"12s\"
+    |           ^^^^^
+    = accepted: after 15s, when the link is up again
+";
+    assert_eq!(with_faults(&[early, "down_at = \"12s\""]), expected);
+    let touching = with_faults(&[early, "down_at = \"15s\""]);
+    assert!(touching.contains("overlaps the fault at 10s"), "{touching}");
+    let for_good = with_faults(&["down_at = \"1s\"", "down_at = \"99s\"\nup_after = \"1s\""]);
+    assert!(for_good.contains("59:11: the fault overlaps the fault at 1s"), "{for_good}");
+    assert!(for_good.contains("accepted: an `up_after` for the fault before it"), "{for_good}");
+    let inside = [
+        "down_at = \"1s\"\nup_after = \"60s\"",
+        "down_at = \"2s\"\nup_after = \"1s\"",
+        "down_at = \"9s\"",
+    ];
+    assert_eq!(with_faults(&inside).matches("overlaps the fault at 1s").count(), 2);
+}
+
+#[test]
+fn an_end_of_too_many_bonds_is_told_at_the_first_that_is_too_much() {
+    let star = |bonds: usize| {
+        let mut text = format!(
+            "name = \"x\"\n[[link]]\nname = \"l\"\ncount = {bonds}\nkind = \"serial\"\nrate = \"1kbit\"\n"
+        );
+        for i in 0..bonds {
+            text += &format!("[bond.b{i}]\nends = [\"hub\", \"e{i}\"]\nmembers = [\"l{i}\"]\n");
+        }
+        errors(text).to_string()
+    };
+    assert_eq!(star(64), "");
+    let text = star(66);
+    assert!(text.starts_with("p.toml:199:7: `hub` is an end of too many bonds"), "{text}");
+    assert!(
+        text.contains("accepted: at most 64") && text.matches("too many").count() == 1,
+        "{text}"
+    );
+}
+
+#[test]
+fn a_table_with_too_many_rows_is_refused_and_not_cut() {
+    let rows = |n: usize| {
+        let list = vec!["{a=1}"; n].join(",");
+        errors(format!("{GOOD}\n[lab.rows]\nlist = [{list}]\n")).to_string()
+    };
+    assert_eq!(rows(2), "");
+    let text = rows(10_001);
+    assert!(
+        text.contains("the table has too many rows") && text.contains("at most 10000"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_plan_without_a_flow_is_in_order_and_cannot_be_run() {
+    let start = GOOD.find("[[lab.flow]]").expect("a flow");
+    let document = Document::parse("p.toml", &GOOD[..start], &no_files).expect("it parses");
+    assert_eq!(document.check().to_string(), "");
+    let text = document.check_for(Purpose::Lab).to_string();
+    assert!(text.starts_with("p.toml:42:2: the plan has no [[lab.flow]]\n"), "{text}");
+    assert!(text.contains("^^^") && text.contains("accepted: [[lab.flow]] with"), "{text}");
 }
 
 #[test]
@@ -296,6 +429,9 @@ fn what_is_set_wrongly_points_at_the_set() {
     assert!(
         set("link.modem9.rate", "1kbit").starts_with("--set:1:1: there is no `modem9` in `link`")
     );
+    let by_number = set("lab.expect.x.min", "1");
+    assert!(by_number.contains("no `x` in `lab.expect`") && !by_number.contains("did you mean"));
+    assert!(!set("lab.expect.10.min", "1").contains("did you mean"));
     assert!(set("lnk.modem0.rate", "1kbit").contains("did you mean `link`?"));
     assert!(set("link.modem0.rate", "10000").starts_with("--set:1:18: `rate` has no unit"));
     assert!(set("link..rate", "1kbit").starts_with("--set:1:1: is not a dotted key"));

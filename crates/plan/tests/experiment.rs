@@ -271,7 +271,11 @@ fn mistakes_in_an_experiment_are_told_like_others() {
         ("unit   = \"s\"", "", "parameter `start_cost` has no unit"),
         ("origin = \"fitted", "orign = \"fitted", "did you mean `origin`?"),
         ("\"bond.eql.mode\"", "\"bond.eqll.mode\"", "there is no `eqll` in `bond`"),
-        ("what      = \"ftp.", "what      = \"ftpp.", "`ftpp.goodput` is no NAME.METRIC"),
+        (
+            "what      = \"ftp.",
+            "what      = \"ftpp.",
+            "`what` names `ftpp`, which is no flow or link",
+        ),
         ("variant = \"reproduced\"", "variant = \"reproducd\"", "did you mean `reproduced`?"),
         ("lines={lines} bps={bps} mtu={mtu}", "x", "two rows give a figure the id `goodput x`"),
         ("within    = 0.05", "within    = 0", "is not above zero"),

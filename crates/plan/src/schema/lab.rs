@@ -2,6 +2,7 @@
 
 use super::{EXPERIMENT_LAB_KEYS, Scope, all, tcp};
 use crate::diagnostic::{Problem, Problems};
+use crate::metric::{self, Owner};
 use crate::model::{
     App, Bond, Bulk, Chip, Clock, Content, Direction, Expect, Fault, Flow, Lab, Ping,
 };
@@ -22,6 +23,13 @@ const APPS_LATER: [&str; 7] =
 const CONTENTS: [(&str, Content); 2] = [("zeros", Content::Zeros), ("pattern", Content::Pattern)];
 const CLOCKS: [(&str, Clock); 2] =
     [("first-to-last-byte", Clock::FirstToLastByte), ("last-write", Clock::LastWrite)];
+
+/// The MTU of a flow whose bond is not known: as large as can be, so that nothing else is wrong with it.
+const MTU_UNKNOWN: u16 = u16::MAX;
+/// Headers of IPv4 and ICMP echo in bytes (RFC 791, RFC 792).
+const ECHO_HEADERS: u16 = 28;
+/// What `ping` sends unless told otherwise, in bytes.
+const ECHO_SIZE: u16 = 56;
 
 /// What a plan without `[lab]` runs for.
 const DURATION: Duration = Duration::from_secs(60);
@@ -50,9 +58,11 @@ pub(super) fn lab(
     let chips = chips(&mut s, scope, problems);
     let faults = faults(&mut s, scope, problems);
     let flows = s.sections(problems, "flow");
-    let flows = flows.into_iter().map(|f| flow(f, scope, bonds, problems)).collect();
+    let flows: Vec<Option<Flow>> =
+        flows.into_iter().map(|f| flow(f, scope, bonds, problems)).collect();
+    let owners = owners(scope, &flows);
     let expects = s.sections(problems, "expect");
-    let expects = expects.into_iter().map(|e| expect(e, scope, problems)).collect();
+    let expects = expects.into_iter().map(|e| expect(e, &owners, problems)).collect();
     for key in EXPERIMENT_LAB_KEYS {
         s.node(key);
     }
@@ -109,8 +119,15 @@ fn rate_or_off(node: &Node) -> Taken<Option<trunkline_core::units::BitRate>> {
     }
 }
 
+/// A link's time down, and where the plan says it.
+struct Cut {
+    fault: Fault,
+    place: Place,
+    key: String,
+}
+
 fn faults(s: &mut Section<'_>, scope: &Scope, problems: &mut Problems) -> Vec<Fault> {
-    let mut list = Vec::new();
+    let mut cuts = Vec::new();
     for mut s in s.sections(problems, "fault") {
         s.opt(problems, "name", reader::name);
         let link = s.req(problems, "link", "\"LINK\"", |node| {
@@ -121,13 +138,46 @@ fn faults(s: &mut Section<'_>, scope: &Scope, problems: &mut Problems) -> Vec<Fa
                 nearest: crate::diagnostic::nearest(&name, &scope.links),
             })
         });
+        let place = s.node("down_at").map_or(s.place, |n| n.place);
+        let key = s.key("down_at");
         let down_at = s.req(problems, "down_at", "\"20s\"", reader::duration);
         let up_after = s.opt(problems, "up_after", reader::some_time);
         s.node("count");
         s.finish(problems);
-        list.extend(link.zip(down_at).map(|(link, down_at)| Fault { link, down_at, up_after }));
+        let fault = link.zip(down_at).map(|(link, down_at)| Fault { link, down_at, up_after });
+        cuts.extend(fault.map(|fault| Cut { fault, place, key }));
     }
-    list
+    check_overlaps(&cuts, scope, problems);
+    cuts.into_iter().map(|cut| cut.fault).collect()
+}
+
+/// A link that is down cannot go down: every fault begins after the one before it has ended.
+fn check_overlaps(cuts: &[Cut], scope: &Scope, problems: &mut Problems) {
+    let mut by_time: Vec<&Cut> = cuts.iter().collect();
+    by_time.sort_by_key(|cut| (cut.fault.link, cut.fault.down_at));
+    let mut longest: Option<Fault> = None;
+    for Cut { fault, place, key } in by_time {
+        let before = longest.filter(|before| before.link == fault.link);
+        if let Some(before) = before.filter(|b| b.up_at().is_none_or(|up| fault.down_at <= up)) {
+            let link = &scope.links[fault.link];
+            let message =
+                format!("the fault overlaps the fault at {} of link `{link}`", before.down_at);
+            let accepted = match before.up_at() {
+                Some(up) => format!("after {up}, when the link is up again"),
+                None => "an `up_after` for the fault before it".to_owned(),
+            };
+            let problem = Problem::new(*place, key.as_str(), message);
+            problems.push(problem.found(fault.down_at.to_string()).accepted([accepted]));
+        }
+        let ends_later = |b: &Fault| match (b.up_at(), fault.up_at()) {
+            (None, _) => false,
+            (Some(_), None) => true,
+            (Some(before), Some(own)) => own > before,
+        };
+        if before.is_none_or(|b| ends_later(&b)) {
+            longest = Some(*fault);
+        }
+    }
 }
 
 /// The name of a table that metrics are addressed by.
@@ -155,15 +205,15 @@ fn flow(
     let start = s.or(problems, "start", Duration::ZERO, reader::duration);
     let route =
         from.as_deref().zip(to.as_deref()).and_then(|(f, t)| route(&mut s, f, t, bonds, problems));
+    let mtu = route.and_then(|(bond, _)| bonds.get(bond)).map_or(MTU_UNKNOWN, |b| b.mtu);
     let app = match s.section(problems, "app") {
-        Some(section) => app(section, problems),
+        Some(section) => app(section, mtu, problems),
         None => {
             let problem = Problem::new(s.place, s.key("app"), "`app` is missing");
             problems.push(problem.accepted(["app = { kind = \"bulk\" }"]));
             None
         }
     };
-    let mtu = route.and_then(|(bond, _)| bonds.get(bond)).map_or(1500, |b| b.mtu);
     let section = s.section(problems, "tcp");
     if let (Some(section), Some(App::Ping(_))) = (&section, &app) {
         let problem = Problem::new(section.place, s.key("tcp"), "a ping has no `tcp`");
@@ -226,7 +276,8 @@ fn route(
     joined
 }
 
-fn app(mut s: Section<'_>, problems: &mut Problems) -> Option<App> {
+/// What a flow does over a bond of this MTU.
+fn app(mut s: Section<'_>, mtu: u16, problems: &mut Problems) -> Option<App> {
     let kind = s.req(problems, "kind", "\"bulk\"", reader::choice(&APPS, &APPS_LATER));
     let app = match kind? {
         AppKind::Bulk => App::Bulk(Bulk {
@@ -238,7 +289,7 @@ fn app(mut s: Section<'_>, problems: &mut Problems) -> Option<App> {
         }),
         AppKind::Ping => App::Ping(Ping {
             interval: s.or(problems, "interval", Duration::from_secs(1), reader::some_time),
-            size: s.or(problems, "size", 56, reader::size(0, 65_507)),
+            size: echo_size(&mut s, mtu, problems),
             count: s.opt(problems, "count", reader::whole(1, i128::from(u32::MAX))),
         }),
     };
@@ -246,9 +297,20 @@ fn app(mut s: Section<'_>, problems: &mut Problems) -> Option<App> {
     Some(app)
 }
 
-fn expect(mut s: Section<'_>, scope: &Scope, problems: &mut Problems) -> Option<Expect> {
-    let what = s.req(problems, "what", "\"FLOW.METRIC\"", metric(scope));
-    let of = s.opt(problems, "of", metric(scope));
+/// The payload of an echo; the packet must fit the bond, which fragments nothing.
+fn echo_size(s: &mut Section<'_>, mtu: u16, problems: &mut Problems) -> u16 {
+    let most = mtu.saturating_sub(ECHO_HEADERS);
+    if s.node("size").is_none() && ECHO_SIZE > most {
+        let message = format!("an echo of {ECHO_SIZE}B, the default, does not fit the MTU {mtu}");
+        let problem = Problem::new(s.place, s.key("size"), message);
+        problems.push(problem.accepted([format!("a `size` from 0B to {most}B")]));
+    }
+    s.or(problems, "size", ECHO_SIZE, reader::size(0, u64::from(most)))
+}
+
+fn expect(mut s: Section<'_>, owners: &[(&str, Owner)], problems: &mut Problems) -> Option<Expect> {
+    let what = s.req(problems, "what", "\"FLOW.METRIC\"", metric(owners));
+    let of = s.opt(problems, "of", metric(owners));
     s.opt(problems, "name", reader::name);
     let range = s.opt(problems, "range", range);
     let min = s.opt(problems, "min", reader::number);
@@ -280,28 +342,24 @@ fn range(node: &Node) -> Taken<[f64; 2]> {
     }
 }
 
-/// `NAME.METRIC` with a name the plan has and a metric there is.
-fn metric(scope: &Scope) -> impl Fn(&Node) -> Taken<String> {
-    let names: Vec<String> = scope.names.iter().map(|n| n.name.clone()).collect();
+/// Everything a metric can be asked of. A flow that is wrong may have any flow's metric.
+fn owners<'n>(scope: &'n Scope, flows: &[Option<Flow>]) -> Vec<(&'n str, Owner)> {
+    let owner = |name: &str, kind: &str| match kind {
+        "link" => Owner::Link,
+        "bond" => Owner::Bond,
+        "chip" => Owner::Chip,
+        _ => {
+            let flow = flows.iter().flatten().find(|f| f.name == name);
+            flow.map_or(Owner::Flow, |f| Owner::of(&f.app))
+        }
+    };
+    scope.names.iter().map(|n| (n.name.as_str(), owner(&n.name, n.kind))).collect()
+}
+
+/// `NAME.METRIC` with a name the plan has and a metric of its kind.
+fn metric(owners: &[(&str, Owner)]) -> impl Fn(&Node) -> Taken<String> {
     move |node| {
         let text = reader::text(node)?;
-        let Some((name, metric)) = text.split_once('.') else {
-            return Err(Unfit::new("is not a metric", "NAME.METRIC such as \"ftp.goodput\""));
-        };
-        if metric.is_empty() || !names.iter().any(|n| n == name) {
-            return Err(Unfit {
-                message: format!("names `{name}`, which is no flow, link, bond or chip"),
-                accepted: names.iter().map(|n| format!("{n}.METRIC")).collect(),
-                nearest: crate::diagnostic::nearest(name, &names),
-            });
-        }
-        if !crate::metric::is_known(metric) {
-            return Err(Unfit {
-                message: format!("`{metric}` is no metric"),
-                accepted: crate::metric::all().into_iter().map(str::to_owned).collect(),
-                nearest: crate::diagnostic::nearest(metric, &crate::metric::all()),
-            });
-        }
-        Ok(text)
+        metric::check(&text, owners).map(|()| text)
     }
 }

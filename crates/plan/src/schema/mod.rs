@@ -10,11 +10,12 @@ mod link;
 mod tcp;
 
 use crate::diagnostic::{Problem, Problems};
-use crate::model::{End, Link, Plan};
+use crate::model::{BONDS_PER_END_MAX, Bond, End, Link, Plan};
 use crate::overlay::matches_glob;
 use crate::reader::{self, Section};
 use crate::source::Place;
 use crate::tree::{Node, Table};
+use std::collections::BTreeMap;
 
 /// Tables of an experiment beside its plan; [`crate::experiment`] reads them.
 pub(crate) const EXPERIMENT_KEYS: [&str; 3] = ["published", "sweep", "include"];
@@ -109,8 +110,14 @@ pub(crate) fn plan(root: &Table, place: Place, problems: &mut Problems) -> Optio
         problems.push(problem.accepted(["[bond.NAME] with ends and members"]));
     }
     let mut bonds = Vec::with_capacity(bond_sections.len());
+    let mut taken = BTreeMap::new();
     for (name, section) in bond_sections {
-        bonds.push(bond::bond(name, section, &mut scope, problems));
+        let place = section.place;
+        let bond = bond::bond(name, section, &mut scope, problems);
+        if let Some(bond) = &bond {
+            check_room(&mut taken, bond, place, problems);
+        }
+        bonds.push(bond);
     }
     let bonds = all(bonds);
     let parts = bonds.as_deref().unwrap_or_default();
@@ -131,6 +138,24 @@ pub(crate) fn plan(root: &Table, place: Place, problems: &mut Problems) -> Optio
     let plan = Plan { name: name?, links: links?, bonds: bonds?, ends, lab: lab? };
     check_runs(root, &plan, problems);
     problems.is_empty().then_some(plan)
+}
+
+/// Counts a bond at its ends and tells when it is one too many.
+fn check_room(
+    taken: &mut BTreeMap<String, usize>,
+    bond: &Bond,
+    place: Place,
+    problems: &mut Problems,
+) {
+    for end in &bond.ends {
+        let bonds = taken.entry(end.clone()).or_default();
+        *bonds += 1;
+        if *bonds == BONDS_PER_END_MAX + 1 {
+            let message = format!("`{end}` is an end of too many bonds");
+            let problem = Problem::new(place, format!("bond.{}.ends", bond.name), message);
+            problems.push(problem.found(end).accepted([format!("at most {BONDS_PER_END_MAX}")]));
+        }
+    }
 }
 
 /// All of a list, or nothing.
