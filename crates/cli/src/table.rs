@@ -3,9 +3,7 @@
 use crate::output::Output;
 use comfy_table::{Attribute, Cell, CellAlignment, Color, ContentArrangement, Table, presets};
 use trunkline_lab::library::Ready;
-use trunkline_lab::result::{
-    Expectation, Failure, Figure, ResultDocument, Summary, Verdict, VerifyDocument,
-};
+use trunkline_lab::result::{Failure, Figure, ResultDocument, Summary, Verdict, VerifyDocument};
 
 fn plain(header: &[&str]) -> Table {
     let mut table = Table::new();
@@ -53,7 +51,7 @@ pub(crate) fn result(document: &ResultDocument, output: &Output) -> String {
     text += &expectations(document, output);
     text += &parameters(document, output);
     text += &failures(&document.failures);
-    text + &summary(&document.summary, &document.expectations)
+    text + &summary(&document.summary)
 }
 
 /// Which columns any figure fills.
@@ -62,6 +60,7 @@ struct Columns {
     reproduced: bool,
     trunkline: bool,
     ceiling: bool,
+    verdict: bool,
 }
 
 impl Columns {
@@ -71,6 +70,7 @@ impl Columns {
             reproduced: figures.iter().any(|f| f.reproduced.is_some()),
             trunkline: figures.iter().any(|f| f.trunkline.is_some()),
             ceiling: figures.iter().any(|f| f.ceiling.is_some()),
+            verdict: figures.iter().any(|f| f.verdict.is_some() || f.note.is_some()),
         }
     }
 
@@ -94,7 +94,7 @@ impl Columns {
         add(self.trunkline, &["trunkline"]);
         add(self.trunkline && self.ceiling, &["of ceiling"]);
         add(self.ceiling, &["ceiling"]);
-        header.push("verdict");
+        add(self.verdict, &["verdict"]);
         header
     }
 
@@ -122,7 +122,12 @@ impl Columns {
         add(self.trunkline, number(figure.trunkline));
         add(self.trunkline && self.ceiling, share(figure.trunkline, figure.ceiling));
         add(self.ceiling, number(figure.ceiling));
-        row.push(verdict(figure.verdict, mark));
+        if self.verdict {
+            row.push(match figure.verdict {
+                Some(stands) => verdict(stands, mark),
+                None => Cell::new(mark.trim_start()),
+            });
+        }
         row
     }
 }
@@ -212,7 +217,7 @@ fn unit(metric: &str) -> &'static str {
         "seconds" | "longest_gap" | "rtt_min" | "rtt_median" | "rtt_mean" | "rtt_max" => "s",
         "bytes" | "payload" | "wrong" => "B",
         "retransmitted" => "segments",
-        "reordered" | "reorder_places" => "packets",
+        "reordered" | "reorder_places" | "dropped" => "packets",
         _ => "",
     }
 }
@@ -272,21 +277,10 @@ fn percent(value: Option<f64>) -> String {
 }
 
 /// How all of it stands, in one line for the figures and one for the expectations.
-fn summary<'a>(
-    summary: &Summary,
-    expectations: impl IntoIterator<Item = &'a Expectation>,
-) -> String {
+fn summary(summary: &Summary) -> String {
     let mut text = String::new();
-    let unmet: Vec<bool> = expectations.into_iter().map(|e| e.verdict == Verdict::Failed).collect();
-    let unmet_count = unmet.iter().filter(|unmet| **unmet).count();
     if summary.figures > 0 {
-        text += &format!(
-            "{}: {} ok, {} noted, {} failed",
-            counted(summary.figures, "figure"),
-            summary.ok,
-            summary.noted,
-            summary.failed - unmet_count
-        );
+        text += &standing(summary);
         let errors = [
             ("median error", summary.median_error),
             ("on rows held out", summary.median_error_held_out),
@@ -301,14 +295,27 @@ fn summary<'a>(
         }
         text.push('\n');
     }
-    if !unmet.is_empty() {
+    let expectations = summary.expectations;
+    let count = expectations.met + expectations.failed;
+    if count > 0 {
         text += &format!(
-            "{}: {} met, {unmet_count} failed\n",
-            counted(unmet.len(), "expectation"),
-            unmet.len() - unmet_count
+            "{}: {} met, {} failed\n",
+            counted(count, "expectation"),
+            expectations.met,
+            expectations.failed
         );
     }
     text
+}
+
+/// The figures in one line: those compared and those only shown.
+fn standing(summary: &Summary) -> String {
+    let Summary { compared, ok, noted, failed, shown, .. } = summary;
+    match (compared, shown) {
+        (0, shown) => format!("{} shown, compared with nothing", counted(*shown, "figure")),
+        (_, 0) => format!("{compared} compared: {ok} ok, {noted} noted, {failed} failed"),
+        _ => format!("{compared} compared: {ok} ok, {noted} noted, {failed} failed; {shown} shown"),
+    }
 }
 
 fn counted(count: usize, what: &str) -> String {
@@ -322,10 +329,13 @@ fn counted(count: usize, what: &str) -> String {
 pub(crate) fn verify(document: &VerifyDocument, output: &Output) -> String {
     let mut table = plain(&[
         "plan",
-        "figures",
+        "compared",
         "ok",
         "noted",
         "failed",
+        "shown",
+        "expected",
+        "met",
         "median error",
         "held out",
         "worst",
@@ -333,25 +343,28 @@ pub(crate) fn verify(document: &VerifyDocument, output: &Output) -> String {
     ]);
     for plan in &document.plans {
         let s = &plan.summary;
-        let stands = match (s.failed, s.noted) {
-            (0, 0) => Verdict::Ok,
-            (0, _) => Verdict::Noted,
+        let stands = match (plan.holds(), s.noted) {
+            (true, 0) => Verdict::Ok,
+            (true, _) => Verdict::Noted,
             _ => Verdict::Failed,
         };
         table.add_row([
             Cell::new(&plan.plan),
-            right(s.figures.to_string()),
+            right(s.compared.to_string()),
             right(s.ok.to_string()),
             right(s.noted.to_string()),
             right(s.failed.to_string()),
+            right(s.shown.to_string()),
+            right((s.expectations.met + s.expectations.failed).to_string()),
+            right(s.expectations.met.to_string()),
             right(percent(s.median_error)),
             right(percent(s.median_error_held_out)),
             right(percent(s.worst_error)),
             verdict(stands, ""),
         ]);
     }
-    let expectations = document.plans.iter().flat_map(|p| &p.expectations);
-    render(table, output) + "\n" + &summary(&document.summary, expectations)
+    let failures: String = document.plans.iter().map(|p| failures(&p.failures)).collect();
+    render(table, output) + "\n" + &failures + &summary(&document.summary)
 }
 
 #[cfg(test)]

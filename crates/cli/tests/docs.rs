@@ -1,6 +1,7 @@
 //! Documents that are tables of the code: they must say what the code says.
 
 use trunkline_core::tcp::{Config, Profile};
+use trunkline_plan::metric;
 
 /// The text `docs/tcp-profiles.md` must have.
 fn profiles() -> String {
@@ -16,6 +17,25 @@ fn profiles() -> String {
         }
     }
     text
+}
+
+/// The names in the first column of the tables of a section, which stand in backquotes.
+fn names_in_tables(section: &str) -> Vec<&str> {
+    let rows = section.lines().filter_map(|line| line.strip_prefix("| `"));
+    let first = rows.filter_map(|row| row.split(" | ").next());
+    first.flat_map(|cell| cell.split(['`', ',', ' ']).filter(|name| !name.is_empty())).collect()
+}
+
+#[test]
+fn the_tables_of_metrics_have_every_name_and_no_other() {
+    let plan = include_str!("../../../docs/plan.md");
+    let (_, rest) = plan.split_once("## Metrics\n").expect("a section on metrics");
+    let section = rest.split("\n## ").next().expect("its text");
+    let mut written = names_in_tables(section);
+    let mut known = [&metric::BULK[..], &metric::PING, &metric::LINK].concat();
+    written.sort_unstable();
+    known.sort_unstable();
+    assert_eq!(written, known);
 }
 
 #[test]

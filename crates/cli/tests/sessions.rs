@@ -310,7 +310,8 @@ fn expectations_decide_between_exit_codes_0_and_1() {
     let ran = trunkline(&folder, &["lab", "run", "bad.toml", "--json"]);
     assert_eq!(ran.code, Some(1));
     assert_eq!(json(&ran)["expectations"][0]["verdict"], "failed");
-    assert_eq!(json(&ran)["summary"]["failed"], 1);
+    assert_eq!(json(&ran)["summary"]["expectations"]["failed"], 1);
+    assert_eq!(json(&ran)["summary"]["failed"], 0, "figures are counted apart");
 }
 
 /// Whether a key of a document is there with a value of its type.
@@ -376,7 +377,7 @@ fn a_result_document_has_the_keys_of_its_schema_and_null_for_what_is_not() {
                 ("trunkline", "number?"),
                 ("ceiling", "number?"),
                 ("within", "number?"),
-                ("verdict", "string"),
+                ("verdict", "string?"),
                 ("note", "string?"),
             ],
         );
@@ -386,7 +387,12 @@ fn a_result_document_has_the_keys_of_its_schema_and_null_for_what_is_not() {
         expect_types(parameter, &[("unit", "string?"), ("origin", "string")]);
     }
     let figures = document["figures"].as_array().map(Vec::len);
-    assert_eq!(document["summary"]["figures"], figures.expect("figures"));
+    let summary = &document["summary"];
+    assert_eq!(summary["figures"], figures.expect("figures"));
+    assert_eq!((&summary["compared"], &summary["ok"]), (&0.into(), &0.into()));
+    assert_eq!(summary["shown"], summary["figures"]);
+    assert_eq!(summary["expectations"], serde_json::json!({ "met": 0, "failed": 0 }));
+    assert_eq!(document["failures"], Value::Array(vec![]));
 }
 
 #[test]

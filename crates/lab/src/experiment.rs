@@ -7,8 +7,8 @@ use crate::columns::{Columns, unit_scale};
 use crate::knee;
 use crate::metrics::{self, Measured};
 use crate::result::{
-    Expectation, Failure, Figure, FlowResult, LinkResult, Parameter, RESULT_SCHEMA, ResultDocument, Summary,
-    Timing, Verdict, median,
+    Expectation, Failure, Figure, FlowResult, LinkResult, Parameter, RESULT_SCHEMA, ResultDocument,
+    Summary, Timing, Verdict, median,
 };
 use rayon::prelude::*;
 use serde_json::Value;
@@ -296,17 +296,20 @@ fn figure(spec: &plan::Figure, columns: Columns, missing: Option<String>) -> Fig
         ceiling: columns.ceiling,
         ceiling_reproduced: columns.ceiling_reproduced,
         within: spec.within,
-        verdict: Verdict::Ok,
+        verdict: None,
         note: spec.note.clone(),
         held_out: spec.held_out,
     };
-    let outside = figure.error().zip(figure.within).is_some_and(|(error, band)| error.abs() > band);
     if missing.is_some() {
-        figure.verdict = Verdict::Failed;
+        figure.verdict = Some(Verdict::Failed);
         figure.note = missing;
-    } else if outside {
+    } else if let Some((error, band)) = figure.error().zip(figure.within) {
         // Only the plan may say that a deviation is known and stands.
-        figure.verdict = if spec.note.is_some() { Verdict::Noted } else { Verdict::Failed };
+        figure.verdict = Some(match (error.abs() <= band, &spec.note) {
+            (true, _) => Verdict::Ok,
+            (false, Some(_)) => Verdict::Noted,
+            (false, None) => Verdict::Failed,
+        });
     }
     figure
 }

@@ -1,7 +1,7 @@
 //! Knees: the smallest value of a row's variable whose double gains less than a stated share.
 
 use crate::columns::Columns;
-use crate::result::{Figure, Verdict};
+use crate::result::Figure;
 use trunkline_plan::{self as plan, Knee};
 
 /// Rows of one knee, collected by the figure's name.
@@ -58,7 +58,7 @@ impl Knees {
                 ceiling: None,
                 ceiling_reproduced: None,
                 within: None,
-                verdict: Verdict::Ok,
+                verdict: None,
                 held_out: false,
             }
         };

@@ -4,8 +4,9 @@
 use crate::apps::{App, bulk, ping};
 use crate::build::FIRST_PORT;
 use crate::result::median;
-use crate::world::World;
+use crate::world::{Lane, World};
 use std::collections::BTreeMap;
+use trunkline_core::frame::LinkId;
 use trunkline_core::host::ConnectionId;
 use trunkline_core::tcp::{Connection, Stats};
 use trunkline_core::time::{Duration, Instant};
@@ -247,5 +248,16 @@ fn link_metrics(plan: &Plan, world: &World, index: usize, end: Instant) -> Metri
         ("rate".into(), Some(rate.as_bps() as f64)),
         ("share".into(), (total > 0.0).then(|| bytes(index) / total)),
         ("utilisation".into(), (seconds > 0.0).then(|| busy / seconds)),
+        ("dropped".into(), Some(dropped(world, index) as f64)),
     ])
+}
+
+/// Packets given up on a link, both ways: by its channels, and by the bonds at its ends.
+fn dropped(world: &World, link: usize) -> u64 {
+    let lane = |lane: &Lane| {
+        let bond = world.hosts[lane.from].bond(lane.interface);
+        let member = bond.member(LinkId(link as u16));
+        lane.channel.stats().drops + member.map_or(0, |m| m.stats().tx_dropped)
+    };
+    world.links[link].lanes.iter().map(lane).sum()
 }

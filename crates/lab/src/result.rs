@@ -14,7 +14,7 @@ pub const VERIFY_SCHEMA: &str = "trunkline.verify/1";
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
-    /// Inside its band, or nothing was published to compare with.
+    /// Inside its band, or an expectation that holds.
     Ok,
     /// Outside its band, and the plan's own note says so.
     Noted,
@@ -52,8 +52,8 @@ pub struct Figure {
     pub ceiling_reproduced: Option<f64>,
     /// The band, as a share of `published`, stated before the run.
     pub within: Option<f64>,
-    /// How it stands.
-    pub verdict: Verdict,
+    /// How it stands; null where there is nothing or no band to compare with.
+    pub verdict: Option<Verdict>,
     /// Why it is out of its band, or what else a reader should know.
     pub note: Option<String>,
     /// Whether the parameters were fitted without this row.
@@ -126,18 +126,33 @@ pub struct Expectation {
 pub struct Summary {
     /// How many figures there are.
     pub figures: usize,
+    /// How many of them have a verdict: those with a band, and those that could not be measured.
+    pub compared: usize,
     /// How many stand as `ok`.
     pub ok: usize,
     /// How many stand as `noted`.
     pub noted: usize,
-    /// How many stand as `failed`, unmet expectations included.
+    /// How many stand as `failed`.
     pub failed: usize,
+    /// How many are shown without a verdict.
+    pub shown: usize,
+    /// The expectations, counted apart.
+    pub expectations: ExpectationSummary,
     /// Median of |reproduced / published - 1| over all rows.
     pub median_error: Option<f64>,
     /// The same over the rows the fit never saw.
     pub median_error_held_out: Option<f64>,
     /// The largest.
     pub worst_error: Option<f64>,
+}
+
+/// Expectations, counted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct ExpectationSummary {
+    /// How many hold.
+    pub met: usize,
+    /// How many do not.
+    pub failed: usize,
 }
 
 /// The result of one plan.
@@ -198,7 +213,8 @@ pub struct VerifyDocument {
 impl ResultDocument {
     /// Whether no figure and no expectation failed, and no flow broke.
     pub fn holds(&self) -> bool {
-        self.summary.failed == 0 && self.failures.is_empty()
+        let summary = &self.summary;
+        summary.failed == 0 && summary.expectations.failed == 0 && self.failures.is_empty()
     }
 
     /// Fills in summary and digest; call once everything else stands.
@@ -243,8 +259,9 @@ impl VerifyDocument {
 
 /// The figures and expectations in one line.
 pub(crate) fn summarise(figures: &[Figure], expectations: &[Expectation]) -> Summary {
-    let count = |verdict| figures.iter().filter(|f| f.verdict == verdict).count();
-    let unmet = expectations.iter().filter(|e| e.verdict == Verdict::Failed).count();
+    let count = |verdict| figures.iter().filter(|f| f.verdict == Some(verdict)).count();
+    let shown = figures.iter().filter(|f| f.verdict.is_none()).count();
+    let met = expectations.iter().filter(|e| e.verdict == Verdict::Ok).count();
     let errors = |held_out: bool| -> Vec<f64> {
         let chosen = figures.iter().filter(|f| !held_out || f.held_out);
         chosen.filter_map(|f| f.error().map(f64::abs)).collect()
@@ -252,9 +269,12 @@ pub(crate) fn summarise(figures: &[Figure], expectations: &[Expectation]) -> Sum
     let all = errors(false);
     Summary {
         figures: figures.len(),
+        compared: figures.len() - shown,
         ok: count(Verdict::Ok),
         noted: count(Verdict::Noted),
-        failed: count(Verdict::Failed) + unmet,
+        failed: count(Verdict::Failed),
+        shown,
+        expectations: ExpectationSummary { met, failed: expectations.len() - met },
         worst_error: all.iter().copied().reduce(f64::max),
         median_error: median(all),
         median_error_held_out: median(errors(true)),

@@ -30,7 +30,7 @@ pub const BULK: [&str; 19] = [
 /// Metrics of a flow whose app is `ping`.
 pub const PING: [&str; 5] = ["rtt_min", "rtt_median", "rtt_mean", "rtt_max", "loss"];
 /// Metrics of a link.
-pub const LINK: [&str; 3] = ["rate", "share", "utilisation"];
+pub const LINK: [&str; 4] = ["rate", "share", "utilisation", "dropped"];
 
 /// What a metric can be asked of.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

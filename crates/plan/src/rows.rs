@@ -4,11 +4,14 @@ use crate::diagnostic::{Problem, Problems};
 use crate::reader::{self, Section};
 use crate::template::Bindings;
 use crate::tree::{Node, Table, Value};
+use std::collections::BTreeSet;
 
 /// One row: named values, each usable as `{name}` in the plan.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Row {
     pub(crate) values: Vec<(String, Node)>,
+    /// The keys its label is made of; all when nothing was said.
+    label: Option<Vec<String>>,
 }
 
 impl Row {
@@ -27,10 +30,18 @@ impl Row {
         self.node(key).map(|n| n.value.to_string())
     }
 
-    /// All values on one line, such as `lines=4 mtu=900`.
+    /// The values that name it on one line, such as `lines=4 mtu=900`: those of the keys `label` of
+    /// the table of rows lists, in its order, or all.
     pub fn label(&self) -> String {
-        let pairs = self.values.iter().map(|(key, node)| format!("{key}={}", node.value));
-        pairs.collect::<Vec<_>>().join(" ")
+        let pair = |(key, node): &(String, Node)| format!("{key}={}", node.value);
+        let pairs: Vec<String> = match &self.label {
+            None => self.values.iter().map(pair).collect(),
+            Some(keys) => {
+                let found = |key: &String| self.values.iter().find(|(k, _)| k == key);
+                keys.iter().filter_map(found).map(pair).collect()
+            }
+        };
+        pairs.join(" ")
     }
 
     fn node(&self, key: &str) -> Option<&Node> {
@@ -57,6 +68,7 @@ pub(crate) fn rows(
     let table = s.or(problems, "table", "row".to_owned(), reader::text);
     let zip = s.node("zip");
     let filter = s.node("where");
+    let label = s.node("label");
     let place = s.place;
     s.finish(problems);
     let mut rows = match (from, list, grid) {
@@ -74,6 +86,9 @@ pub(crate) fn rows(
     if let Some(filter) = filter {
         check_filter(filter, &rows, problems);
         rows.retain(|row| fits(filter, |key| row.node(key)));
+    }
+    if let Some(label) = label {
+        name_rows(&mut rows, label, problems);
     }
     if rows.is_empty() && problems.is_empty() {
         let problem = Problem::new(place, &key, "there are no rows");
@@ -128,7 +143,7 @@ fn from_list(node: &Node, problems: &mut Problems) -> Vec<Row> {
         match node.as_table() {
             Some(table) => {
                 let values = table.entries.iter().map(|e| (e.key.clone(), e.node.clone()));
-                rows.push(Row { values: values.collect() });
+                rows.push(Row { values: values.collect(), label: None });
             }
             None => problems.push(reader::wrong_type(node, "lab.rows", "a table")),
         }
@@ -231,6 +246,41 @@ pub(crate) fn first_values(
         Some(axis.keys.into_iter().zip(step))
     });
     firsts.flatten().collect()
+}
+
+/// Gives rows the keys their labels are made of. No two rows may then have one label: runs and their
+/// captures are named by it.
+fn name_rows(rows: &mut [Row], label: &Node, problems: &mut Problems) {
+    const KEY: &str = "lab.rows.label";
+    let Some(nodes) = label.as_array() else {
+        problems.push(reader::wrong_type(label, KEY, "an array of names"));
+        return;
+    };
+    let mut known: Vec<&str> = Vec::new();
+    for key in rows.iter().flat_map(Row::keys) {
+        if !known.contains(&key) {
+            known.push(key);
+        }
+    }
+    let mut keys = Vec::new();
+    for node in nodes {
+        match node.as_text().filter(|name| known.contains(name)) {
+            Some(name) => keys.push(name.to_owned()),
+            None => {
+                let written = node.value.to_string();
+                let message = format!("no row has a `{written}`");
+                problems.push(Problem::new(node.place, KEY, message).names(&written, &known));
+            }
+        }
+    }
+    for row in rows.iter_mut() {
+        row.label = Some(keys.clone());
+    }
+    let mut labels = BTreeSet::new();
+    if let Some(twice) = rows.iter().map(Row::label).find(|label| !labels.insert(label.clone())) {
+        let problem = Problem::new(label.place, KEY, format!("two rows have the label `{twice}`"));
+        problems.push(problem.accepted(["the keys that tell rows apart"]));
+    }
 }
 
 /// Tells keys of a filter that no row has.

@@ -256,6 +256,31 @@ fn a_grid_multiplies_and_zip_goes_along() {
 }
 
 #[test]
+fn labels_are_made_of_the_keys_that_are_wanted() {
+    let grid = "grid = { mtu = [400, 600], lines = [1, 2], bps = [9600], actual = [1] }\n";
+    let told = |label: &str| {
+        let text = PLAN.replace(
+            "from  = \"published/eql-bentson.toml\"\nwhere = { measured = true }\n",
+            &format!("{grid}label = {label}\n"),
+        );
+        Document::parse("p.toml", &text, &load).expect("it parses")
+    };
+    let document = told("[\"lines\", \"mtu\"]");
+    assert_eq!(document.check().to_string(), "");
+    let experiment = document.experiment().expect("an experiment");
+    assert_eq!(experiment.rows()[1].label(), "lines=2 mtu=400");
+    for (label, message) in [
+        ("[\"line\", \"mtu\"]", "no row has a `line`"),
+        ("[\"lines\"]", "two rows have the label `lines=1`"),
+        ("[]", "two rows have the label ``"),
+        ("\"mtu\"", "an array of names"),
+    ] {
+        let errors = told(label).check().to_string();
+        assert!(errors.contains(message), "{label}: {errors}");
+    }
+}
+
+#[test]
 fn mistakes_in_an_experiment_are_told_like_others() {
     let told = |from: &str, to: &str| {
         assert!(PLAN.contains(from), "`{from}` is in the plan");
