@@ -103,7 +103,7 @@ fn simulate(
     }
     let progress = Progress::new(output, plan);
     let experiment = document.experiment().map_err(|d| diagnostics::report(&d, output))?;
-    experiment::run(&experiment, options, &|total| progress.advance(total))
+    experiment::run(&experiment, options, &|step| progress.advance(step.done, step.total))
         .map_err(|d| diagnostics::report(&d, output))
 }
 

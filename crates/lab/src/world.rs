@@ -16,6 +16,9 @@ use trunkline_core::link::channel::{Channel, Started};
 use trunkline_core::link::chip::Chip;
 use trunkline_core::time::{Duration, Instant};
 
+/// Events between two reports of progress.
+const STEPS_PER_REPORT: u32 = 16_384;
+
 /// One of a link's two directions.
 pub(crate) struct Lane {
     pub(crate) channel: Channel,
@@ -141,14 +144,33 @@ impl World {
 
     /// Runs until every flow is done, or for `duration` where one has no end of its own.
     pub fn run(&mut self, duration: Duration) -> Ended {
+        self.run_reporting(duration, &mut |_| ())
+    }
+
+    /// [`World::run`] that tells now and then which share of it is done.
+    pub fn run_reporting(&mut self, duration: Duration, report: &mut dyn FnMut(f64)) -> Ended {
         self.start();
         let end = Instant::ZERO + duration;
+        let mut until_report = STEPS_PER_REPORT;
         while self.step(end) {
+            until_report -= 1;
+            if until_report == 0 {
+                until_report = STEPS_PER_REPORT;
+                report(self.share_done(duration));
+            }
             if self.apps.iter().all(|app| app.is_finite() && app.is_done()) {
                 return Ended::Complete;
             }
         }
         Ended::Duration
+    }
+
+    /// The share of the duration that is over, or of the slowest flow where all have an end.
+    fn share_done(&self, duration: Duration) -> f64 {
+        let time = self.now.as_secs_f64() / duration.as_secs_f64();
+        let flows = self.apps.iter().map(App::share_done);
+        let slowest = flows.map(|share| share.unwrap_or(0.0)).reduce(f64::min);
+        time.max(slowest.unwrap_or(0.0)).clamp(0.0, 1.0)
     }
 
     /// Arms everything that has a deadline from the start.
