@@ -358,17 +358,32 @@ impl World {
             );
         }
         self.tell(link, LinkChange::Up);
-        let id = LinkId(link as u16);
+        self.enslave(link);
         for lane in 0..2 {
-            let Lane { from, interface, member, .. } = &self.links[link].lanes[lane];
-            let (from, member) = (*from, *member);
-            self.hosts[from].with_bond(self.now, &mut self.cx, *interface, |bond, cx| {
+            self.serve(self.links[link].lanes[lane].from);
+        }
+    }
+
+    /// Enslaves a link at both its ends where it is no member. A bond that is full refuses, as it would
+    /// refuse the manager's command; the link then stays outside at both ends, because what one end
+    /// sends on it the other would not listen to.
+    pub(crate) fn enslave(&mut self, link: usize) {
+        let id = LinkId(link as u16);
+        let mut is_refused = false;
+        for lane in &self.links[link].lanes {
+            let host = &mut self.hosts[lane.from];
+            host.with_bond(self.now, &mut self.cx, lane.interface, |bond, cx| {
                 if bond.member(id).is_none() {
-                    // A bond that is full refuses, as it would refuse the manager's command.
-                    let _refused = bond.enslave(self.now, cx, member);
+                    is_refused |= bond.enslave(self.now, cx, lane.member).is_err();
                 }
             });
-            self.serve(from);
+        }
+        for lane in self.links[link].lanes.iter().filter(|_| is_refused) {
+            let host = &mut self.hosts[lane.from];
+            host.with_bond(self.now, &mut self.cx, lane.interface, |bond, cx| {
+                // It is no member at the end that refused it.
+                let _no_member = bond.emancipate(self.now, cx, id);
+            });
         }
     }
 
