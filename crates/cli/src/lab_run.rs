@@ -8,7 +8,7 @@ use crate::output::{self, Output};
 use crate::progress::Progress;
 use crate::table;
 use serde::Serialize;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use trunkline_lab::experiment::{self, Options, Outcome};
 use trunkline_lab::library::{self, READY};
 use trunkline_lab::result::{ResultDocument, VerifyDocument};
@@ -82,7 +82,9 @@ pub(crate) fn run(args: &Run, output: &Output) -> Ended {
     // As a key of the plan, so that runs that would all be the same are refused with its words.
     let runs = args.runs.map(|runs| format!("lab.runs={runs}"));
     let set: Vec<String> = args.set.iter().cloned().chain(runs).collect();
-    let outcome = simulate(&args.plan, &set, options, output)?;
+    let folders: Vec<&Path> =
+        [&args.pcap, &args.out].into_iter().flatten().map(PathBuf::as_path).collect();
+    let outcome = simulate(&args.plan, &set, options, &folders, output)?;
     write_files(args, &outcome, output)?;
     match output.is_json() {
         true => output.document(&outcome.document)?,
@@ -91,10 +93,12 @@ pub(crate) fn run(args: &Run, output: &Output) -> Ended {
     verdict([&outcome.document])
 }
 
+/// Runs a plan; the folders for what comes out are made once the plan is known to be good.
 fn simulate(
     plan: &str,
     set: &[String],
     options: Options,
+    folders: &[&Path],
     output: &Output,
 ) -> Result<Outcome, Exit> {
     let document = load::document(plan, set, output)?;
@@ -102,9 +106,12 @@ fn simulate(
     if !found.is_empty() {
         return Err(diagnostics::report(&found, output));
     }
-    let progress = Progress::new(output, plan);
     let experiment = document.experiment().map_err(|d| diagnostics::report(&d, output))?;
-    experiment::run(&experiment, options, &|total| progress.advance(total))
+    for folder in folders {
+        make(folder, output)?;
+    }
+    let progress = Progress::new(output, plan);
+    experiment::run(&experiment, options, &|step| progress.advance(step.done, step.total))
         .map_err(|d| diagnostics::report(&d, output))
 }
 
@@ -118,7 +125,7 @@ pub(crate) fn verify(args: &Verify, output: &Output) -> Ended {
         Options { seed: None, runs: None, jobs: args.jobs.map_or(0, usize::from), capture: false };
     let mut results = Vec::new();
     for name in names {
-        results.push(simulate(name, &[], options, output)?.document);
+        results.push(simulate(name, &[], options, &[], output)?.document);
     }
     let document = VerifyDocument::new(results);
     match output.is_json() {
@@ -151,10 +158,17 @@ fn write_files(args: &Run, outcome: &Outcome, output: &Output) -> Ended {
     Ok(())
 }
 
+/// Makes a folder for what a run gives; a long run is not to end at one that cannot be made.
+fn make(folder: &Path, output: &Output) -> Ended {
+    std::fs::create_dir_all(folder).map_err(|error| refused(folder, &error, output))
+}
+
 fn write(folder: &Path, name: &str, bytes: &[u8], output: &Output) -> Ended {
     let path = folder.join(name);
-    std::fs::create_dir_all(folder).and_then(|()| std::fs::write(&path, bytes)).map_err(|error| {
-        output.error(&format!("{}: {}", path.display(), output::reason(&error)));
-        Exit::Environment
-    })
+    std::fs::write(&path, bytes).map_err(|error| refused(&path, &error, output))
+}
+
+fn refused(path: &Path, error: &std::io::Error, output: &Output) -> Exit {
+    output.error(&format!("{}: {}", path.display(), output::reason(error)));
+    Exit::Environment
 }

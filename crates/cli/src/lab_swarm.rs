@@ -24,7 +24,7 @@ pub(crate) fn run(args: &Swarm, output: &Output) -> Ended {
         swarm::Options { runs: args.runs, seed: args.seed, jobs: args.jobs.map_or(0, usize::from) };
     let report = {
         let progress = Progress::new(output, "swarm");
-        swarm::run(options, &|| progress.advance(u64::from(args.runs)))
+        swarm::run(options, &|| progress.advance(1, u64::from(args.runs)))
     };
     if output.is_json() {
         output.document(&SwarmDocument {

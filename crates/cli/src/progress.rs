@@ -2,35 +2,36 @@
 
 use crate::output::Output;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Once;
 
-/// Counts finished simulations on stderr, when that is a terminal.
+/// Counts what is done on stderr, when that is a terminal.
 pub(crate) struct Progress {
     bar: ProgressBar,
-    sized: AtomicBool,
+    is_wanted: bool,
+    sized: Once,
 }
 
 impl Progress {
-    /// A bar that learns its length from the first call.
+    /// A bar that learns its length from the first call, and is not to be seen before.
     pub(crate) fn new(output: &Output, what: &str) -> Self {
-        let target = match output.wants_progress() {
-            true => ProgressDrawTarget::stderr(),
-            false => ProgressDrawTarget::hidden(),
-        };
-        let bar = ProgressBar::with_draw_target(Some(0), target);
-        if let Ok(style) = ProgressStyle::with_template("{msg} {bar:30} {pos}/{len} {eta}") {
+        let bar = ProgressBar::hidden();
+        if let Ok(style) = ProgressStyle::with_template("{msg} {bar:30} {percent:>3} % {eta}") {
             bar.set_style(style);
         }
         bar.set_message(what.to_owned());
-        Progress { bar, sized: AtomicBool::new(false) }
+        Progress { bar, is_wanted: output.wants_progress(), sized: Once::new() }
     }
 
-    /// One more of `total` is done.
-    pub(crate) fn advance(&self, total: u64) {
-        if !self.sized.swap(true, Ordering::Relaxed) {
-            self.bar.set_length(total);
+    /// So much more of `total` is done.
+    pub(crate) fn advance(&self, done: u64, total: u64) {
+        if !self.is_wanted {
+            return;
         }
-        self.bar.inc(1);
+        self.sized.call_once(|| {
+            self.bar.set_length(total);
+            self.bar.set_draw_target(ProgressDrawTarget::stderr());
+        });
+        self.bar.inc(done);
     }
 }
 

@@ -106,6 +106,18 @@ fn every_command_of_the_readme_works_in_its_order() {
 }
 
 #[test]
+fn the_output_shown_is_that_of_the_program() {
+    let (_, rest) = README.split_once("```text\n").expect("a block of output");
+    let shown = rest.split("```").next().expect("its text");
+    let ran = trunkline(&folder("readme-output"), &["lab", "run", "eql-bentson"]);
+    let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+    let printed: Vec<String> = ran.stdout.lines().map(words).collect();
+    for line in shown.lines().map(words).filter(|line| !line.is_empty() && line != "...") {
+        assert!(printed.contains(&line), "not in the output: {line}\n{ran}");
+    }
+}
+
+#[test]
 fn the_test_command_is_the_one_the_checks_run() {
     let tests: Vec<&str> =
         commands().into_iter().filter(|line| line.starts_with("cargo test")).collect();

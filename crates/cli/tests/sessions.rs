@@ -634,7 +634,7 @@ fn a_directory_that_cannot_be_made_is_the_environments_fault() {
     for option in ["--pcap", "-o"] {
         let ran = trunkline(&folder, &["lab", "run", "eql-two-modems", option, "file/x"]);
         assert!(ran.code == Some(5) && ran.stdout.is_empty(), "{ran}");
-        assert!(ran.stderr.starts_with("error: file/x/"), "{ran}");
+        assert!(ran.stderr.starts_with("error: file/x: "), "{ran}");
     }
 }
 

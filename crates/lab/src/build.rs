@@ -28,7 +28,7 @@ pub fn world(plan: &Plan, seed: u64) -> World {
     // A plan that draws nothing runs the same whatever the seed: initial sequence numbers, whose bytes a
     // framing may have to escape, are no reason to differ.
     let rng = Rng::new(if plan.has_randomness() { seed } else { 0 });
-    let mut cx = Context::new();
+    let cx = Context::new();
     let names: Vec<&str> =
         plan.bonds.iter().flat_map(|b| b.ends.iter().map(String::as_str)).collect();
     let mut unique: Vec<&str> = Vec::new();
@@ -51,12 +51,6 @@ pub fn world(plan: &Plan, seed: u64) -> World {
                 let channel = channel(plan, member, lane, &rng);
                 Lane::new(channel, ends[lane], ends[1 - lane], interfaces[lane], config)
             });
-            for lane in &lanes {
-                hosts[lane.from].with_bond(Instant::ZERO, &mut cx, lane.interface, |bond, cx| {
-                    // The plan allows no more members than the bond takes.
-                    let _refused = bond.enslave(Instant::ZERO, cx, lane.member);
-                });
-            }
             let chip = plan.lab.chips.iter().position(|chip| chip.links.contains(&member));
             links[member] = Some(Link { lanes, chip, up: true });
         }
@@ -64,6 +58,9 @@ pub fn world(plan: &Plan, seed: u64) -> World {
     let links = links.into_iter().flatten().collect();
     let chips = plan.lab.chips.iter().map(|chip| Chip::new(chip.rate)).collect();
     let mut world = World::new(hosts, links, chips, cx);
+    for &member in plan.bonds.iter().flat_map(|bond| &bond.members) {
+        world.enslave(member);
+    }
     world.faults = plan.lab.faults.iter().map(fault).collect();
     for (index, flow) in plan.lab.flows.iter().enumerate() {
         let hosts = [host_of(&flow.from), host_of(&flow.to)];

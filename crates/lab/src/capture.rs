@@ -25,7 +25,7 @@ pub(crate) fn pcapng(plan: &Plan, records: &[Record]) -> Vec<u8> {
 }
 
 /// A file name of letters, digits, dots and dashes.
-pub(crate) fn file_name(plan: &str, label: &str, run: u64, runs: u32) -> String {
+pub(crate) fn file_name(plan: &str, label: &str, run: u64, runs: u64) -> String {
     let mut name = plan.to_owned();
     if !label.is_empty() {
         name = format!("{name}-{label}");

@@ -30,6 +30,18 @@ pub struct Options {
     pub capture: bool,
 }
 
+/// News of progress: how many of all shares have just been done.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Step {
+    /// Shares done since the last step.
+    pub done: u64,
+    /// All shares: [`SHARES_PER_RUN`] for every run of every row and variant.
+    pub total: u64,
+}
+
+/// The shares a single run is told in.
+pub const SHARES_PER_RUN: u64 = 100;
+
 /// A capture of one run in pcapng.
 #[derive(Clone, Debug)]
 pub struct Capture {
@@ -59,23 +71,20 @@ struct Point {
 /// What one point gave: the medians over its runs.
 struct Measurement {
     measured: Measured,
+    runs: u64,
     captures: Vec<Capture>,
 }
 
-/// Runs every row in every variant its figures and expectations need. `progress` is told the number
-/// of simulations each time one is done.
+/// Runs every row in every variant its figures and expectations need. `progress` is told
+/// of every share of a run that is done, from any thread.
 pub fn run(
     experiment: &Experiment,
     options: Options,
-    progress: &(dyn Fn(u64) + Sync),
+    progress: &(dyn Fn(Step) + Sync),
 ) -> Result<Outcome, Diagnostics> {
     let points = points(experiment)?;
-    let total = points.len() as u64;
-    let one = |point: &Point| {
-        let measurement = simulate(point, options);
-        progress(total);
-        measurement
-    };
+    let total = points.iter().map(|p| runs(p, options) * SHARES_PER_RUN).sum();
+    let one = |point: &Point| simulate(point, options, &|done| progress(Step { done, total }));
     let measurements: Vec<Measurement> =
         crate::pool(options.jobs).install(|| points.par_iter().map(one).collect());
     let seed = options.seed.or(points.first().map(|p| p.plan.lab.seed)).unwrap_or(0);
@@ -118,17 +127,30 @@ fn needs(figure: &plan::Figure, variant: Option<&str>) -> bool {
         || (figure.trunkline.is_some() && variant == Some(TRUNKLINE))
 }
 
-fn simulate(point: &Point, options: Options) -> Measurement {
-    let runs = options.runs.unwrap_or(point.plan.lab.runs).max(1);
+/// How often a point is run, each time with another seed.
+fn runs(point: &Point, options: Options) -> u64 {
+    u64::from(options.runs.unwrap_or(point.plan.lab.runs).max(1))
+}
+
+fn simulate(point: &Point, options: Options, progress: &dyn Fn(u64)) -> Measurement {
+    let runs = runs(point, options);
     let seed = options.seed.unwrap_or(point.plan.lab.seed);
     let mut all = Vec::new();
     let mut captures = Vec::new();
-    for run in 0..u64::from(runs) {
+    for run in 0..runs {
         let mut world = build::world(&point.plan, seed.wrapping_add(run));
         if options.capture {
             world.cx.trace = Trace::enabled();
         }
-        world.run(point.plan.lab.duration);
+        let mut told = 0;
+        world.run_reporting(point.plan.lab.duration, &mut |share| {
+            let shares = (share * SHARES_PER_RUN as f64) as u64;
+            if shares > told {
+                progress(shares - told);
+                told = shares;
+            }
+        });
+        progress(SHARES_PER_RUN - told);
         if options.capture {
             let name = capture::file_name(&point.plan.name, &point.label, run, runs);
             let bytes = capture::pcapng(&point.plan, &world.cx.trace.drain());
@@ -136,7 +158,7 @@ fn simulate(point: &Point, options: Options) -> Measurement {
         }
         all.push(metrics::measure(&point.plan, &world));
     }
-    Measurement { measured: medians(all), captures }
+    Measurement { measured: medians(all), runs, captures }
 }
 
 /// The median of every metric over several runs.
@@ -242,7 +264,7 @@ fn assemble(
         links: links(points, measurements),
         summary: Summary::default(),
         timing: Timing {
-            runs: points.len() as u64,
+            runs: measurements.iter().map(|m| m.runs).sum(),
             packet_hops: measurements.iter().map(|m| m.measured.packet_hops).sum(),
             virtual_seconds: measurements
                 .iter()

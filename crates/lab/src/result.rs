@@ -191,7 +191,7 @@ pub struct ResultDocument {
 /// How long a run took; machine and load decide, so it never enters the digest.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
 pub struct Timing {
-    /// Simulations run.
+    /// Simulations run: rows, variants and repetitions with other seeds.
     pub runs: u64,
     /// Frames serialised by a transmitter.
     pub packet_hops: u64,

@@ -16,6 +16,9 @@ use trunkline_core::link::channel::{Channel, Started};
 use trunkline_core::link::chip::Chip;
 use trunkline_core::time::{Duration, Instant};
 
+/// Events between two reports of progress.
+const STEPS_PER_REPORT: u32 = 16_384;
+
 /// One of a link's two directions.
 pub(crate) struct Lane {
     pub(crate) channel: Channel,
@@ -141,14 +144,33 @@ impl World {
 
     /// Runs until every flow is done, or for `duration` where one has no end of its own.
     pub fn run(&mut self, duration: Duration) -> Ended {
+        self.run_reporting(duration, &mut |_| ())
+    }
+
+    /// [`World::run`] that tells now and then which share of it is done.
+    pub fn run_reporting(&mut self, duration: Duration, report: &mut dyn FnMut(f64)) -> Ended {
         self.start();
         let end = Instant::ZERO + duration;
+        let mut until_report = STEPS_PER_REPORT;
         while self.step(end) {
+            until_report -= 1;
+            if until_report == 0 {
+                until_report = STEPS_PER_REPORT;
+                report(self.share_done(duration));
+            }
             if self.apps.iter().all(|app| app.is_finite() && app.is_done()) {
                 return Ended::Complete;
             }
         }
         Ended::Duration
+    }
+
+    /// The share of the duration that is over, or of the slowest flow where all have an end.
+    fn share_done(&self, duration: Duration) -> f64 {
+        let time = self.now.as_secs_f64() / duration.as_secs_f64();
+        let flows = self.apps.iter().map(App::share_done);
+        let slowest = flows.map(|share| share.unwrap_or(0.0)).reduce(f64::min);
+        time.max(slowest.unwrap_or(0.0)).clamp(0.0, 1.0)
     }
 
     /// Arms everything that has a deadline from the start.
@@ -337,17 +359,32 @@ impl World {
             );
         }
         self.tell(link, LinkChange::Up);
-        let id = LinkId(link as u16);
+        self.enslave(link);
         for lane in 0..2 {
-            let Lane { from, interface, member, .. } = &self.links[link].lanes[lane];
-            let (from, member) = (*from, *member);
-            self.hosts[from].with_bond(self.now, &mut self.cx, *interface, |bond, cx| {
+            self.serve(self.links[link].lanes[lane].from);
+        }
+    }
+
+    /// Enslaves a link at both its ends where it is no member. A bond that is full refuses, as it would
+    /// refuse the manager's command; the link then stays outside at both ends, because what one end
+    /// sends on it the other would not listen to.
+    pub(crate) fn enslave(&mut self, link: usize) {
+        let id = LinkId(link as u16);
+        let mut is_refused = false;
+        for lane in &self.links[link].lanes {
+            let host = &mut self.hosts[lane.from];
+            host.with_bond(self.now, &mut self.cx, lane.interface, |bond, cx| {
                 if bond.member(id).is_none() {
-                    // A bond that is full refuses, as it would refuse the manager's command.
-                    let _refused = bond.enslave(self.now, cx, member);
+                    is_refused |= bond.enslave(self.now, cx, lane.member).is_err();
                 }
             });
-            self.serve(from);
+        }
+        for lane in self.links[link].lanes.iter().filter(|_| is_refused) {
+            let host = &mut self.hosts[lane.from];
+            host.with_bond(self.now, &mut self.cx, lane.interface, |bond, cx| {
+                // It is no member at the end that refused it.
+                let _no_member = bond.emancipate(self.now, cx, id);
+            });
         }
     }
 

@@ -95,6 +95,11 @@ impl Bulk {
         !self.is_finite() || self.record.complete || self.record.broken.is_some()
     }
 
+    /// The share of the file received; none without an end.
+    pub(crate) fn share_done(&self) -> Option<f64> {
+        self.plan.bytes.map(|bytes| self.record.received as f64 / bytes.max(1) as f64)
+    }
+
     pub(crate) fn poll_timeout(&self) -> Option<Instant> {
         self.record.opened_at.is_none().then_some(self.start)
     }

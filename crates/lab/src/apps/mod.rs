@@ -62,6 +62,14 @@ impl App {
         }
     }
 
+    /// How much of it is done, where it has an end of its own.
+    pub(crate) fn share_done(&self) -> Option<f64> {
+        match self {
+            App::Bulk(bulk) => bulk.share_done(),
+            App::Ping(ping) => ping.share_done(),
+        }
+    }
+
     /// The hosts a call may have touched.
     pub(crate) fn hosts(&self) -> [usize; 2] {
         match self {

@@ -8,24 +8,34 @@ use trunkline_core::tcp::config::{Config, Profile, Recovery};
 use trunkline_core::time::Duration;
 use trunkline_core::units::{BitRate, Ratio};
 use trunkline_plan::model::{
-    App, Bond, Bulk, Clock, Content, Direction, End, EndKind, Fault, Flow, Lab, Link, LinkKind,
-    LinkLab, Plan, Rates, Reorder,
+    App, Bond, Bulk, Chip, Clock, Content, Direction, End, EndKind, Fault, Flow, Lab, Link,
+    LinkKind, LinkLab, Ping, Plan, Rates, Reorder,
 };
 
+/// The headers of IPv4 and of ICMP echo.
+const ECHO_HEADERS: u16 = 28;
 /// Faults happen in this time from the start; whatever was cut is back soon after.
 const FAULT_SECONDS: u64 = 120;
 /// The longest cut: shorter than TCP gives up.
 const CUT_SECONDS_MAX: u64 = 40;
 
+/// Members at most: one more than EQL takes; the last then stays outside until another is buried.
+const MEMBERS_MAX: u64 = 5;
+const MAX_SLAVES: u16 = 4;
+
 /// The plan of a seed.
 pub(super) fn plan(seed: u64) -> Plan {
     let mut rng = Rng::new(seed).fork("swarm");
-    let members = rng.between(1, 4) as usize;
+    let members = rng.between(1, MEMBERS_MAX) as usize;
     let links: Vec<Link> = (0..members).map(|i| link(&mut rng, i)).collect();
     let mode = Mode::ALL[rng.below(Mode::ALL.len() as u64) as usize];
     let other = Mode::ALL[rng.below(Mode::ALL.len() as u64) as usize];
     let mtu = [68, 296, 576, 1006, 1500][rng.below(5) as usize];
-    let flows = (0..rng.between(1, 3)).map(|i| flow(&mut rng, i, mtu)).collect();
+    let mut flows: Vec<Flow> = (0..rng.between(1, 3)).map(|i| flow(&mut rng, i, mtu)).collect();
+    if rng.below(3) == 0 {
+        flows.push(ping(&mut rng, mtu));
+    }
+    let chips = if rng.below(4) == 0 { vec![chip(&mut rng, &links)] } else { Vec::new() };
     let faults = (0..members).flat_map(|i| faults(&mut rng, i)).collect();
     Plan {
         name: format!("swarm-{seed}"),
@@ -36,7 +46,7 @@ pub(super) fn plan(seed: u64) -> Plan {
             members: (0..members).collect(),
             mode: [mode, other],
             mtu,
-            max_slaves: 4,
+            max_slaves: MAX_SLAVES,
         }],
         ends: ["a", "b"].map(end).to_vec(),
         lab: Lab {
@@ -45,7 +55,7 @@ pub(super) fn plan(seed: u64) -> Plan {
             warmup: Duration::ZERO,
             runs: 1,
             flows,
-            chips: Vec::new(),
+            chips,
             faults,
             expects: Vec::new(),
         },
@@ -102,10 +112,7 @@ fn flow(rng: &mut Rng, index: u64, mtu: u16) -> Flow {
         tcp.timestamps = rng.below(4) > 0;
         tcp.receive_buffer = [4_000, 20_000, 200_000][rng.below(3) as usize];
     }
-    let (from, to, direction) = match rng.below(2) {
-        0 => ("a", "b", Direction::Up),
-        _ => ("b", "a", Direction::Down),
-    };
+    let (from, to, direction) = way(rng);
     // A small MTU has little payload per packet: keep the number of packets alike.
     let bytes = rng.between(1, 40) * u64::from(mtu);
     Flow {
@@ -118,12 +125,46 @@ fn flow(rng: &mut Rng, index: u64, mtu: u16) -> Flow {
         app: App::Bulk(Bulk {
             bytes: Some(bytes),
             write: [1, 512, 4096, 65_536][rng.below(4) as usize],
-            content: Content::Pattern,
+            content: [Content::Pattern, Content::Zeros][rng.below(2) as usize],
             clock: Clock::FirstToLastByte,
             start_cost: Duration::ZERO,
         }),
         tcp,
     }
+}
+
+fn way(rng: &mut Rng) -> (&'static str, &'static str, Direction) {
+    match rng.below(2) {
+        0 => ("a", "b", Direction::Up),
+        _ => ("b", "a", Direction::Down),
+    }
+}
+
+/// Echo requests that fit the MTU.
+fn ping(rng: &mut Rng, mtu: u16) -> Flow {
+    let (from, to, direction) = way(rng);
+    Flow {
+        name: "ping".into(),
+        from: from.into(),
+        to: to.into(),
+        bond: 0,
+        direction,
+        start: Duration::from_millis(rng.below(5_000)),
+        app: App::Ping(Ping {
+            interval: Duration::from_millis(rng.between(50, 2_000)),
+            size: rng.below(u64::from(mtu - ECHO_HEADERS) + 1) as u16,
+            count: Some(rng.between(1, 40) as u32),
+        }),
+        tcp: Config::new(Profile::Modern, mtu),
+    }
+}
+
+/// A chip that some of the lines share, at a rate between one and all of them want.
+fn chip(rng: &mut Rng, links: &[Link]) -> Chip {
+    let shared: Vec<usize> = (0..links.len()).filter(|_| rng.below(3) > 0).collect();
+    let rates = [19_200, 115_200, 240_000];
+    let rate = BitRate::from_bps(rates[rng.below(rates.len() as u64) as usize]);
+    Chip { name: "chip".into(), rate: (rng.below(4) > 0).then_some(rate), links: shared }
 }
 
 fn faults(rng: &mut Rng, link: usize) -> Vec<Fault> {
@@ -149,16 +190,20 @@ pub(super) fn describe(plan: &Plan) -> String {
         .lab
         .flows
         .iter()
-        .map(|f| format!("{}→{} {}", f.from, f.to, f.tcp.profile.name()))
+        .map(|f| match f.app {
+            App::Bulk(_) => format!("{}→{} {}", f.from, f.to, f.tcp.profile.name()),
+            App::Ping(_) => format!("{}→{} ping", f.from, f.to),
+        })
         .collect();
     let bond = &plan.bonds[0];
     format!(
-        "{} ↔ {}, MTU {}; links [{}]; flows [{}]; {} cuts",
+        "{} ↔ {}, MTU {}; links [{}]; flows [{}]; {} cuts, {} on a chip",
         bond.mode[0].name(),
         bond.mode[1].name(),
         bond.mtu,
         links.join(", "),
         flows.join(", "),
-        plan.lab.faults.len()
+        plan.lab.faults.len(),
+        plan.lab.chips.iter().map(|c| c.links.len()).sum::<usize>()
     )
 }

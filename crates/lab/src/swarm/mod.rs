@@ -60,6 +60,9 @@ pub struct Case {
     pub nanos: u64,
 }
 
+/// Steps between two counts of all frames.
+const STEPS_PER_COUNT: u32 = 64;
+
 /// Runs a swarm; `progress` is called after each case.
 pub fn run(options: Options, progress: &(dyn Fn() + Sync)) -> Report {
     let seeds: Vec<u64> =
@@ -111,8 +114,13 @@ fn simulate(plan: &Plan, seed: u64) -> Result<Case, String> {
     world.start();
     let end = trunkline_core::time::Instant::ZERO + plan.lab.duration;
     let mut ended = Ended::Duration;
+    let mut steps: u32 = 0;
     while world.step(end) {
         world.check_invariants();
+        steps = steps.wrapping_add(1);
+        if steps.is_multiple_of(STEPS_PER_COUNT) {
+            world.check_frames().map_err(|what| format!("{what} at {}", world.now))?;
+        }
         if world.apps.iter().all(App::is_done) {
             ended = Ended::Complete;
             break;

@@ -1,0 +1,25 @@
+//! A small swarm in every test run, and the seeds that once failed.
+
+use trunkline_lab::swarm::{self, Options};
+
+/// Cases of every test run.
+const RUNS: u32 = 60;
+
+/// Seeds that found a bug which has been mended. When `trunkline lab swarm` prints a failing seed, add
+/// it with the bug in a comment behind it; what a seed draws changes with `swarm/draw.rs`, so that a
+/// bug worth a test of its own also gets one beside the code.
+const REGRESSIONS: &[u64] = &[];
+
+#[test]
+fn random_plans_deliver_every_byte() {
+    let report = swarm::run(Options { runs: RUNS, seed: 1, jobs: 0 }, &|| ());
+    assert_eq!(report.failures, [], "{report:?}");
+    assert!(report.bytes > 0 && report.cuts > 0, "{report:?}");
+}
+
+#[test]
+fn seeds_that_once_failed_hold() {
+    for seed in REGRESSIONS {
+        assert!(swarm::run_case(*seed).is_ok(), "{:?}", swarm::run_case(*seed));
+    }
+}
