@@ -81,16 +81,12 @@ fn where_packets_are_lost_the_seed_decides() {
 }
 
 #[test]
-fn without_loss_the_seed_decides_only_what_slip_escapes() {
+fn a_plan_that_draws_nothing_is_the_same_with_every_seed() {
     let folder = folder("digest-seed");
-    let plain = "link.*.framing.header=none";
-    let own = result(&folder, &["eql-healey", "--set", plain]);
-    let other = result(&folder, &["eql-healey", "--set", plain, "--seed", "8"]);
+    let own = result(&folder, &["eql-healey"]);
+    let other = result(&folder, &["eql-healey", "--seed", "8"]);
     assert_eq!(own["digest"], other["digest"]);
     assert_ne!(own["seed"], other["seed"]);
-    // Initial sequence numbers are drawn, and SLIP doubles two of their bytes' 256 values.
-    let own = digest(&folder, &["eql-healey"]);
-    assert_ne!(own, digest(&folder, &["eql-healey", "--seed", "8"]));
 }
 
 #[test]

@@ -226,7 +226,7 @@ const CASES: &[(&str, &str, &str, &[&str])] = &[
         "ftp.goodput",
         "ftp.rtt_mean",
         "p.toml:55:9: `what` names `rtt_mean`, which is no metric of the bulk flow `ftp`",
-        &["accepted: bytes, complete, goodput"],
+        &["accepted: bytes, complete, broken"],
     ),
     (
         "modem0.rate\"",
