@@ -4,7 +4,7 @@ use trunkline_core::bond::Mode;
 use trunkline_core::link::framing::{Framing, Header, LineCoding, Payload};
 use trunkline_core::queue::Limit;
 use trunkline_core::rng::Rng;
-use trunkline_core::tcp::config::{Config, Profile, Recovery};
+use trunkline_core::tcp::config::{Algorithm, Config, Profile, Recovery};
 use trunkline_core::time::Duration;
 use trunkline_core::units::{BitRate, Ratio};
 use trunkline_plan::model::{
@@ -36,6 +36,7 @@ pub(super) fn plan(seed: u64) -> Plan {
         flows.push(ping(&mut rng, mtu));
     }
     let chips = if rng.below(4) == 0 { vec![chip(&mut rng, &links)] } else { Vec::new() };
+    congestion_control(&mut Rng::new(seed).fork("congestion control"), &mut flows);
     let faults = (0..members).flat_map(|i| faults(&mut rng, i)).collect();
     Plan {
         name: format!("swarm-{seed}"),
@@ -167,6 +168,14 @@ fn chip(rng: &mut Rng, links: &[Link]) -> Chip {
     Chip { name: "chip".into(), rate: (rng.below(4) > 0).then_some(rate), links: shared }
 }
 
+
+/// Any algorithm for a modern flow; the others have that of their time.
+fn congestion_control(rng: &mut Rng, flows: &mut [Flow]) {
+    for flow in flows.iter_mut().filter(|flow| flow.tcp.profile == Profile::Modern) {
+        flow.tcp.algorithm = Algorithm::ALL[rng.below(Algorithm::ALL.len() as u64) as usize];
+    }
+}
+
 fn faults(rng: &mut Rng, link: usize) -> Vec<Fault> {
     let mut at = Duration::ZERO;
     let mut faults = Vec::new();
@@ -191,7 +200,10 @@ pub(super) fn describe(plan: &Plan) -> String {
         .flows
         .iter()
         .map(|f| match f.app {
-            App::Bulk(_) => format!("{}→{} {}", f.from, f.to, f.tcp.profile.name()),
+            App::Bulk(_) => {
+                let (profile, cc) = (f.tcp.profile.name(), f.tcp.algorithm.name());
+                format!("{}→{} {profile} {cc}", f.from, f.to)
+            }
             App::Ping(_) => format!("{}→{} ping", f.from, f.to),
         })
         .collect();
