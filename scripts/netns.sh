@@ -9,10 +9,12 @@
 #
 # Sourced, it gives these functions (all need root):
 #   topology_create K            namespaces and interfaces; names are unique to this process
+#   topology_create_direct       home and server with one unshaped cable, offloads as they are
 #   path_emulate I ARGUMENT…     starts the emulator of path I with these arguments
 #   path_command I WORD…         cut, restore, report, reset, set OPTION VALUE…
 #   path_report I                prints the emulator's report (JSON) of now
 #   in_home COMMAND… / in_server COMMAND… / in_path I COMMAND…
+#   end_spawn home|server COMMAND…   in the background, $spawned is the process
 #   topology_destroy             ends what runs in the namespaces and removes them
 # topology_create sets a trap on EXIT that destroys; a script with its own trap calls topology_destroy in it.
 #
@@ -22,19 +24,11 @@
 
 topology_prefix=
 topology_directory=
-topology_paths=0
 
 topology_create() {
-    local count=$1 path mid
-    topology_sweep
-    topology_prefix=tl-$BASHPID
-    topology_paths=$count
-    topology_directory=$(mktemp -d)
-    trap topology_destroy EXIT
-    trap 'exit 130' INT TERM HUP
-    namespace_create home
-    namespace_create server
-    for ((path = 1; path <= count; path++)); do
+    local path mid
+    topology_begin
+    for ((path = 1; path <= $1; path++)); do
         mid=$topology_prefix-mid$path
         namespace_create "mid$path"
         ip netns exec "$mid" sysctl -qw net.ipv6.conf.all.disable_ipv6=1 net.ipv6.conf.default.disable_ipv6=1
@@ -43,6 +37,26 @@ topology_create() {
         end_address home "$path" 1
         end_address server "$path" 2
     done
+}
+
+# Nothing between home and server but one cable, with the offloads it has by itself.
+topology_create_direct() {
+    topology_begin
+    ip -n "$topology_prefix-home" link add name path1 type veth peer name path1 netns "$topology_prefix-server"
+    ip -n "$topology_prefix-home" link set dev path1 up
+    ip -n "$topology_prefix-server" link set dev path1 up
+    end_address home 1 1
+    end_address server 1 2
+}
+
+topology_begin() {
+    topology_sweep
+    topology_prefix=tl-$BASHPID
+    topology_directory=$(mktemp -d)
+    trap topology_destroy EXIT
+    trap 'exit 130' INT TERM HUP
+    namespace_create home
+    namespace_create server
 }
 
 namespace_create() {
@@ -82,6 +96,12 @@ end_address() {
 in_home() { ip netns exec "$topology_prefix-home" "$@"; }
 in_server() { ip netns exec "$topology_prefix-server" "$@"; }
 in_path() { ip netns exec "$topology_prefix-mid$1" "${@:2}"; }
+
+# END COMMAND…: runs in the background; its process, and no shell around it, is $spawned.
+end_spawn() {
+    ip netns exec "$topology_prefix-$1" "${@:2}" &
+    spawned=$!
+}
 
 # The emulator is ${EMULATE}, or the release build of this tree.
 path_emulate() {

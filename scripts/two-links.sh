@@ -120,10 +120,10 @@ bond_up() {
     plan "$1" >"$topology_directory/plan.toml"
     ups=()
     for end in server home; do
-        "in_$end" env TRUNKLINE_RUN_DIR="$topology_directory/$end" \
+        end_spawn "$end" env TRUNKLINE_RUN_DIR="$topology_directory/$end" \
             "$trunkline" up "$topology_directory/plan.toml" --as "$end" --foreground \
-            2>"$topology_directory/$end.log" &
-        ups+=($!)
+            2>"$topology_directory/$end.log"
+        ups+=("$spawned")
     done
     for ((tries = 0; tries < 100; tries++)); do
         [ -n "$(in_home ip address show dev tl0 scope global up 2>/dev/null)" ] &&
