@@ -98,9 +98,10 @@ fn turn(mut step: impl FnMut() -> io::Result<()>) -> io::Result<()> {
     Ok(())
 }
 
-/// A send that the other end or the queue refuses is a lost packet, as on a wire.
+/// A send that the other end, the queue or a device that is down refuses is a lost packet, as on a wire.
 fn lossy<T>(result: io::Result<T>) -> io::Result<()> {
-    const LOST: [i32; 4] = [libc::EAGAIN, libc::ECONNREFUSED, libc::ENOBUFS, libc::EINVAL];
+    const LOST: [i32; 5] =
+        [libc::EAGAIN, libc::ECONNREFUSED, libc::ENOBUFS, libc::EINVAL, libc::EIO];
     match result {
         Err(error) if !error.raw_os_error().is_some_and(|code| LOST.contains(&code)) => Err(error),
         _ => Ok(()),
