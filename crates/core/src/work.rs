@@ -24,11 +24,13 @@ pub enum DropReason {
     NoConnection,
     /// Larger than the link's MTU.
     TooBig,
+    /// A queue told its sender about congestion, and it could not be marked.
+    Congestion,
 }
 
 impl DropReason {
     /// Every reason, in counter order.
-    pub const ALL: [DropReason; 10] = [
+    pub const ALL: [DropReason; 11] = [
         DropReason::QueueFull,
         DropReason::NoMember,
         DropReason::MemberDown,
@@ -39,6 +41,7 @@ impl DropReason {
         DropReason::NotForUs,
         DropReason::NoConnection,
         DropReason::TooBig,
+        DropReason::Congestion,
     ];
 
     /// The metric label.
@@ -54,6 +57,7 @@ impl DropReason {
             DropReason::NotForUs => "not_for_us",
             DropReason::NoConnection => "no_connection",
             DropReason::TooBig => "too_big",
+            DropReason::Congestion => "congestion",
         }
     }
 }
