@@ -8,11 +8,12 @@ use trunkline_core::Context;
 use trunkline_core::frame::{Frame, LinkChange, LinkId};
 use trunkline_core::link::channel::Clocking;
 use trunkline_core::link::{Channel, ChannelConfig, Framing, WireConfig};
-use trunkline_core::queue::{DropTail, Limit, Queue};
+use trunkline_core::queue::{Limit, StepEcn};
 use trunkline_core::rng::Rng;
 use trunkline_core::time::{Duration, Instant};
 use trunkline_core::trace::Direction as Way;
 use trunkline_core::units::{BitRate, RateClock};
+use trunkline_core::wire::ip::{self, Marked};
 use trunkline_core::work::{DropReason, Work};
 
 /// Bytes of an Ethernet II header (IEEE 802.3, 3.1.1, without the frame check sequence).
@@ -27,6 +28,8 @@ pub struct DirectionConfig {
     pub overhead: u16,
     /// What waits in front of the transmitter at most. Without a rate nothing waits.
     pub queue: Limit,
+    /// From where on arriving packets are marked (step ECN); none to mark nothing.
+    pub mark: Option<Limit>,
     /// Delay and faults.
     pub wire: WireConfig,
 }
@@ -37,6 +40,7 @@ impl Default for DirectionConfig {
             rate: None,
             overhead: 0,
             queue: Limit::Time(Duration::from_millis(50)),
+            mark: None,
             wire: WireConfig::default(),
         }
     }
@@ -55,6 +59,8 @@ pub struct Totals {
     pub bytes_out: u64,
     /// Frames the queue refused.
     pub queue_drops: u64,
+    /// Frames it marked.
+    pub marks: u64,
     /// Frames the wire lost.
     pub wire_losses: u64,
     /// Frames that were on the link when it was cut.
@@ -66,7 +72,7 @@ pub struct Direction {
     config: DirectionConfig,
     cx: Context,
     clock: Option<RateClock>,
-    queue: Queue,
+    queue: StepEcn,
     channel: Channel,
     /// When the frame being serialised is out.
     finishes: Option<Instant>,
@@ -107,20 +113,16 @@ impl Direction {
         &self.config
     }
 
-    /// Treats packets differently from now on; those in the queue and on the wire stay.
+    /// Treats packets differently from now on; those on the wire stay, and those in the queue that the
+    /// new one takes.
     pub fn configure(&mut self, config: DirectionConfig) {
         if config.rate != self.config.rate {
             self.clock = config.rate.map(RateClock::new);
         }
-        let mut queue = queue_of(&config);
-        match &mut queue {
-            Queue::DropTail(new) => {
-                for (frame, len) in self.queue.drain() {
-                    new.push_back_unbounded(frame, len);
-                }
-            }
+        let mut before = std::mem::replace(&mut self.queue, queue_of(&config));
+        while let Some((frame, len)) = before.pop() {
+            self.enqueue(frame, len);
         }
-        self.queue = queue;
         self.channel.wire_mut().set_config(config.wire);
         self.config = config;
     }
@@ -137,8 +139,19 @@ impl Direction {
             return;
         }
         let len = self.counted(frame) as u32;
-        if let Err(frame) = self.queue.push(frame, len) {
-            self.cx.drop_frame(frame, DropReason::QueueFull);
+        self.enqueue(frame, len);
+    }
+
+    fn enqueue(&mut self, frame: Frame, len: u32) {
+        let mut marks = 0;
+        let pushed = self.queue.push(frame, len, |frame| {
+            let marked = ip::set_ce(self.cx.frames.bytes_mut(*frame));
+            marks += u64::from(marked == Marked::Marked);
+            marked
+        });
+        self.totals.marks += marks;
+        if let Err((frame, reason)) = pushed {
+            self.cx.drop_frame(frame, reason);
         }
     }
 
@@ -209,7 +222,10 @@ impl Direction {
     /// What went through since the last reset.
     pub fn totals(&self) -> Totals {
         Totals {
-            queue_drops: self.cx.work.dropped(DropReason::QueueFull),
+            queue_drops: [DropReason::QueueFull, DropReason::Congestion]
+                .map(|reason| self.cx.work.dropped(reason))
+                .iter()
+                .sum(),
             wire_losses: self.cx.work.dropped(DropReason::WireLoss),
             cut_losses: self.cx.work.dropped(DropReason::LinkDown),
             ..self.totals
@@ -223,12 +239,10 @@ impl Direction {
     }
 }
 
-fn queue_of(config: &DirectionConfig) -> Queue {
-    let limit = match config.rate {
-        Some(rate) => config.queue.at_rate(rate),
-        None => Limit::Packets(1),
-    };
-    Queue::DropTail(DropTail::new(limit))
+/// A step at the limit itself never marks.
+fn queue_of(config: &DirectionConfig) -> StepEcn {
+    let resolve = |limit: Limit| config.rate.map_or(Limit::Packets(1), |rate| limit.at_rate(rate));
+    StepEcn::new(resolve(config.queue), resolve(config.mark.unwrap_or(config.queue)))
 }
 
 #[cfg(test)]
@@ -304,6 +318,26 @@ mod tests {
         }
         assert_eq!(up.totals().queue_drops, 2);
         assert_eq!(arrivals(&mut up).len(), 4);
+    }
+
+    #[test]
+    fn packets_are_marked_beyond_the_step_and_not_before() {
+        let config = DirectionConfig { mark: Some(Limit::Packets(2)), ..ten_mbit() };
+        let mut up = direction(config);
+        let mut packet = [0; 1250];
+        packet[..20].copy_from_slice(&[
+            0x45, 0x02, 0x04, 0xe2, 0, 0, 0, 0, 64, 17, 0x62, 0x05, 10, 0, 0, 1, 10, 0, 0, 2,
+        ]);
+        for _ in 0..5 {
+            up.offer(at(0), &HEADER, &packet);
+        }
+        let mut ecn = Vec::new();
+        while let Some((_, frame)) = up.poll_arrival(at(1_000_000)) {
+            ecn.push(up.parts(frame).0[1] & 3);
+            up.release(frame);
+        }
+        assert_eq!(ecn, [2, 2, 2, 3, 3]);
+        assert_eq!((up.totals().marks, up.totals().queue_drops), (2, 0));
     }
 
     #[test]

@@ -13,6 +13,7 @@ with -up behind it for A to B only, with -down for B to A only.
   --rate RATE            bits per second of packets without Ethernet header (none: no limit)
   --overhead BYTES       what every packet costs beside its own bytes (0)
   --queue LIMIT          in front of the transmitter: 50ms, 30KB or 20p (50ms)
+  --mark LIMIT           from where on arriving packets are marked CE (none: never)
   --delay TIME           propagation, after the last bit is out (0ms)
   --jitter TIME          up to this much more
   --loss RATIO           such as 1%; so too --duplication, --reorder, --corruption
@@ -135,6 +136,8 @@ fn set_one(
         "--rate" => direction.rate = Some(quantity::rate(value).map_err(bad)?),
         "--overhead" => direction.overhead = whole(option, value)?,
         "--queue" => direction.queue = quantity::limit(value).map_err(bad)?,
+        "--mark" if value == "none" => direction.mark = None,
+        "--mark" => direction.mark = Some(quantity::limit(value).map_err(bad)?),
         "--delay" => wire.delay = quantity::duration(value).map_err(bad)?,
         "--jitter" => wire.jitter = quantity::duration(value).map_err(bad)?,
         "--reorder-delay" => wire.reorder_delay = quantity::duration(value).map_err(bad)?,

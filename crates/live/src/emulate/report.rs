@@ -83,6 +83,7 @@ fn totals_json(totals: Totals) -> Value {
         "frames_out": totals.frames_out,
         "bytes_out": totals.bytes_out,
         "queue_drops": totals.queue_drops,
+        "marks": totals.marks,
         "wire_losses": totals.wire_losses,
         "cut_losses": totals.cut_losses,
     })
