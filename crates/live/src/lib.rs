@@ -1,1 +1,3 @@
-//! The real thing on Linux. Nothing yet drives a wire; the crate holds the place and the arrow.
+//! The real thing on Linux: the core's objects driven by the machine's clock, sockets and devices.
+
+pub mod emulate;
