@@ -168,7 +168,6 @@ fn chip(rng: &mut Rng, links: &[Link]) -> Chip {
     Chip { name: "chip".into(), rate: (rng.below(4) > 0).then_some(rate), links: shared }
 }
 
-
 /// Any algorithm for a modern flow; the others have that of their time.
 fn congestion_control(rng: &mut Rng, flows: &mut [Flow]) {
     for flow in flows.iter_mut().filter(|flow| flow.tcp.profile == Profile::Modern) {
