@@ -24,11 +24,17 @@ pub enum DropReason {
     NoConnection,
     /// Larger than the link's MTU.
     TooBig,
+    /// Shorter than its header says or needs.
+    Truncated,
+    /// A datagram for another bond, or from a stranger.
+    Foreign,
+    /// It has been received before.
+    Duplicate,
 }
 
 impl DropReason {
     /// Every reason, in counter order.
-    pub const ALL: [DropReason; 10] = [
+    pub const ALL: [DropReason; 13] = [
         DropReason::QueueFull,
         DropReason::NoMember,
         DropReason::MemberDown,
@@ -39,6 +45,9 @@ impl DropReason {
         DropReason::NotForUs,
         DropReason::NoConnection,
         DropReason::TooBig,
+        DropReason::Truncated,
+        DropReason::Foreign,
+        DropReason::Duplicate,
     ];
 
     /// The metric label.
@@ -54,6 +63,9 @@ impl DropReason {
             DropReason::NotForUs => "not_for_us",
             DropReason::NoConnection => "no_connection",
             DropReason::TooBig => "too_big",
+            DropReason::Truncated => "truncated",
+            DropReason::Foreign => "foreign",
+            DropReason::Duplicate => "duplicate",
         }
     }
 }

@@ -62,7 +62,7 @@ impl Earliest {
         let mut horizon = Duration::ZERO;
         let (mut first, mut in_order): (Choice, Choice) = (None, None);
         for (index, member) in members.iter().enumerate().filter(|(_, m)| m.is_up()) {
-            horizon = horizon.max(member.wire_time(longest) + member.config().delay);
+            horizon = horizon.max(member.wire_time(longest) + member.delay());
             let arrival = member.arrival(now, meta.len);
             first = sooner(first, index, arrival);
             if arrival >= predecessor {

@@ -9,6 +9,7 @@ pub mod icmp;
 pub mod ipv4;
 pub mod slip;
 pub mod tcp;
+pub mod trunk;
 
 /// Why bytes are not a valid packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -10,7 +10,7 @@ mod link;
 mod tcp;
 
 use crate::diagnostic::{Problem, Problems};
-use crate::model::{End, Link, Plan};
+use crate::model::{End, Link, LinkKind, Plan, Trunk};
 use crate::overlay::matches_glob;
 use crate::reader::{self, Section};
 use crate::source::Place;
@@ -28,10 +28,21 @@ struct Named {
     place: Place,
 }
 
+/// What a bond has to know of a link.
+#[derive(Clone, Copy)]
+struct LinkFacts {
+    kind: Option<LinkKind>,
+    trunk: Trunk,
+    /// The largest packet it takes, where it has a limit.
+    room: Option<u16>,
+}
+
 /// What is known while a plan is read: every name given so far, also of tables that are wrong.
 #[derive(Default)]
 struct Scope {
     links: Vec<String>,
+    /// Of the same links.
+    facts: Vec<LinkFacts>,
     names: Vec<Named>,
 }
 
@@ -159,5 +170,6 @@ fn default_end(name: &str) -> End {
         device: None,
         kind: crate::model::EndKind::Tun,
         address: Vec::new(),
+        listen: None,
     }
 }
