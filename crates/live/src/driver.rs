@@ -5,7 +5,6 @@
 //! one path before the next would reorder what they carry.
 
 use crate::error::Error;
-use crate::flow::flow_hash;
 use crate::path::Path;
 use crate::setup::{BondSetup, LinkSetup, Role};
 use crate::sockets::Sockets;
@@ -16,6 +15,8 @@ use trunkline_core::Context;
 use trunkline_core::bond::{Bond, Event, FrameMeta, MemberConfig};
 use trunkline_core::frame::{Burst, LinkChange, LinkId};
 use trunkline_core::time::Instant;
+use trunkline_core::wire::ip::{Marked, flow_hash, set_ce};
+use trunkline_core::wire::trunk::HEADER_LEN;
 
 /// Packets taken from the TUN in one turn, so that no side waits for the other.
 const PACKETS_PER_TURN: usize = 64;
@@ -23,6 +24,9 @@ const PACKETS_PER_TURN: usize = 64;
 const RECEIVES_PER_TURN: usize = 4;
 /// The longest packet a TUN can hand out.
 const PACKET_BYTES_MAX: usize = 65_536;
+
+/// The ECN field that says "congestion experienced" (RFC 3168).
+const CE: u8 = 3;
 
 /// What came to this end and was not used, by reason.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -221,6 +225,7 @@ impl Driver {
     /// One burst for each path that has something and may send it; whether there was any.
     fn send_pass(&mut self, now: Instant) -> bool {
         let mut any = false;
+        let packet_at = self.packet_at();
         for path in &mut self.paths {
             if !path.pacer.is_idle() || !path.is_usable() {
                 continue;
@@ -231,7 +236,7 @@ impl Driver {
             }
             any = true;
             if let Some(socket) = self.sockets.at(path.socket) {
-                path.send(socket, &self.cx.frames, &self.burst, 0);
+                path.send(socket, &self.cx.frames, &self.burst, packet_at);
             }
             let frames = &self.cx.frames;
             path.pacer.start(now, self.burst.frames.iter().map(|frame| frames.len(*frame)));
@@ -241,6 +246,11 @@ impl Driver {
             self.burst.clear();
         }
         any
+    }
+
+    /// Where in a datagram the packet begins.
+    fn packet_at(&self) -> usize {
+        if self.setup.bond.trunk.is_some() { HEADER_LEN } else { 0 }
     }
 
     /// Hands what has arrived to the programs.
@@ -299,6 +309,7 @@ impl Driver {
     }
 
     fn hear(&mut self, now: Instant, socket: usize, datagram: Datagram<'_>) {
+        let packet_at = self.packet_at();
         let is_from = |path: &Path| path.socket == socket && path.setup.remote.is(datagram.from);
         let Some(path) = self.paths.iter_mut().find(|path| is_from(path)) else {
             self.stats.foreign += 1;
@@ -313,9 +324,19 @@ impl Driver {
             self.bond.handle_link(now, &mut self.cx, link, LinkChange::Up);
         }
         path.hear(datagram.from, datagram.to);
+        let is_ce = datagram.ecn == CE;
         for payload in datagram.payload.chunks(datagram.segment_bytes) {
             path.stats.rx_datagrams += 1;
             let frame = self.cx.frames.insert(payload, 0);
+            if is_ce {
+                path.stats.rx_ce += 1;
+                let packet = self.cx.frames.bytes_mut(frame).get_mut(packet_at..);
+                if packet.is_some_and(|packet| is_unheard(packet)) {
+                    self.stats.ce_unheard += 1;
+                    self.cx.frames.remove(frame);
+                    continue;
+                }
+            }
             self.bond.handle_frame(now, &mut self.cx, link, frame);
         }
     }
@@ -337,4 +358,11 @@ impl Driver {
             self.bond.handle_link(now, &mut self.cx, path.setup.member.link, change);
         }
     }
+}
+
+/// Repeats a mark of the outer header in the packet; whether the packet cannot carry it and has to be
+/// dropped instead (RFC 6040, 4.2). What is no packet, such as a probe, loses nothing by the mark.
+fn is_unheard(packet: &mut [u8]) -> bool {
+    let is_packet = matches!(packet.first().map(|byte| byte >> 4), Some(4 | 6));
+    is_packet && set_ce(packet) == Marked::NotCapable
 }

@@ -8,7 +8,7 @@ use crate::report;
 use crate::setup::{BondSetup, LinkSetup, Role};
 use crate::sys::device_index;
 use serde_json::{Map, Value, json};
-use trunkline_core::bond::MemberConfig;
+use trunkline_core::bond::{BondConfig, MemberConfig, trunk};
 use trunkline_core::time::Instant;
 use trunkline_core::units::BitRate;
 use trunkline_plan::nearest;
@@ -232,7 +232,8 @@ pub(crate) fn reload(running: &mut Running, now: Instant) -> Result<Value, Error
     for path in opened {
         running.driver.join(now, path)?;
     }
-    running.driver.setup = fresh;
+    let started = running.driver.setup.bond;
+    running.driver.setup = BondSetup { bond: started, ..fresh };
     carriers(running, now)?;
     running.run_dir.write(&running.state())?;
     Ok(Value::Null)
@@ -248,7 +249,7 @@ fn check_fixed(old: &BondSetup, new: &BondSetup) -> Result<(), Error> {
         ("device", old.device == new.device),
         ("listen", old.listen == new.listen),
         ("routes", old.routes == new.routes),
-        ("mode, mtu and the bond's other settings", old.bond == new.bond),
+        ("mode, mtu and the bond's other settings", is_same_bond(&old.bond, &new.bond)),
     ];
     match same.iter().find(|(_, same)| !same) {
         Some((what, _)) => {
@@ -289,4 +290,11 @@ fn carriers(running: &mut Running, now: Instant) -> Result<(), Error> {
         running.driver.handle_carrier(now, &link.name, link.is_running);
     }
     Ok(())
+}
+
+/// Whether two configurations differ in nothing but the number drawn at the start.
+fn is_same_bond(old: &BondConfig, new: &BondConfig) -> bool {
+    let epoch = old.trunk.map(|trunk| trunk.epoch);
+    let trunk = new.trunk.map(|trunk| trunk::Config { epoch: epoch.unwrap_or(trunk.epoch), ..trunk });
+    *old == BondConfig { trunk, ..*new }
 }

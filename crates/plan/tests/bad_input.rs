@@ -149,8 +149,8 @@ const CASES: &[(&str, &str, &str, &[&str])] = &[
     ),
     (
         "cc = \"reno\"",
-        "cc = \"cubic\"",
-        "p.toml:52:15: `cc` \"cubic\" is not in this version",
+        "cc = \"vegas\"",
+        "p.toml:52:15: `cc` \"vegas\" is not in this version",
         &["accepted: \"reno\""],
     ),
     (

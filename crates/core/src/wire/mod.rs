@@ -6,10 +6,13 @@
 
 pub mod checksum;
 pub mod icmp;
+pub mod ip;
 pub mod ipv4;
+pub mod ipv6;
 pub mod slip;
 pub mod tcp;
 pub mod trunk;
+pub mod udp;
 
 /// Why bytes are not a valid packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

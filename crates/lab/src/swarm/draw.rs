@@ -4,7 +4,7 @@ use trunkline_core::bond::Mode;
 use trunkline_core::link::framing::{Framing, Header, LineCoding, Payload};
 use trunkline_core::queue::Limit;
 use trunkline_core::rng::Rng;
-use trunkline_core::tcp::config::{Config, Profile, Recovery};
+use trunkline_core::tcp::config::{Algorithm, Config, Profile, Recovery};
 use trunkline_core::time::Duration;
 use trunkline_core::units::{BitRate, Ratio};
 use trunkline_plan::model::{
@@ -25,7 +25,8 @@ pub(super) fn plan(seed: u64) -> Plan {
     let mode = Mode::ALL[rng.below(Mode::ALL.len() as u64) as usize];
     let other = Mode::ALL[rng.below(Mode::ALL.len() as u64) as usize];
     let mtu = [68, 296, 576, 1006, 1500][rng.below(5) as usize];
-    let flows = (0..rng.between(1, 3)).map(|i| flow(&mut rng, i, mtu)).collect();
+    let mut flows: Vec<Flow> = (0..rng.between(1, 3)).map(|i| flow(&mut rng, i, mtu)).collect();
+    congestion_control(&mut Rng::new(seed).fork("congestion control"), &mut flows);
     let faults = (0..members).flat_map(|i| faults(&mut rng, i)).collect();
     Plan {
         name: format!("swarm-{seed}"),
@@ -126,6 +127,13 @@ fn flow(rng: &mut Rng, index: u64, mtu: u16) -> Flow {
     }
 }
 
+/// Any algorithm for a modern flow; the others have that of their time.
+fn congestion_control(rng: &mut Rng, flows: &mut [Flow]) {
+    for flow in flows.iter_mut().filter(|flow| flow.tcp.profile == Profile::Modern) {
+        flow.tcp.algorithm = Algorithm::ALL[rng.below(Algorithm::ALL.len() as u64) as usize];
+    }
+}
+
 fn faults(rng: &mut Rng, link: usize) -> Vec<Fault> {
     let mut at = Duration::ZERO;
     let mut faults = Vec::new();
@@ -149,7 +157,10 @@ pub(super) fn describe(plan: &Plan) -> String {
         .lab
         .flows
         .iter()
-        .map(|f| format!("{}→{} {}", f.from, f.to, f.tcp.profile.name()))
+        .map(|f| {
+            let (profile, cc) = (f.tcp.profile.name(), f.tcp.algorithm.name());
+            format!("{}→{} {profile} {cc}", f.from, f.to)
+        })
         .collect();
     let bond = &plan.bonds[0];
     format!(

@@ -4,7 +4,7 @@
 //! swapping bytes only multiplies by 256, folding and one swap at the end give the sum of the 16-bit
 //! words. A run of bytes that starts at an odd offset is the same run rotated by eight bits.
 
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, Ipv6Addr};
 
 #[cfg(test)]
 mod tests;
@@ -55,6 +55,17 @@ impl Checksum {
         let mut checksum = Checksum::new();
         let addrs = u64::from(src.to_bits()) + u64::from(dst.to_bits());
         checksum.add_u64(addrs + u64::from(protocol) + u64::from(len));
+        checksum
+    }
+
+    /// Starts with the IPv6 pseudo-header of upper layers (RFC 8200, 8.1); `len` is that of the header
+    /// and the payload together.
+    #[inline]
+    pub fn pseudo_header_v6(src: Ipv6Addr, dst: Ipv6Addr, protocol: u8, len: u32) -> Self {
+        let mut checksum = Checksum::new();
+        checksum.add_words(&src.octets());
+        checksum.add_words(&dst.octets());
+        checksum.add_u64(u64::from(protocol) + u64::from(len));
         checksum
     }
 

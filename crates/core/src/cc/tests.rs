@@ -1,0 +1,191 @@
+//! What every algorithm of the table keeps to.
+
+use super::*;
+use proptest::prelude::*;
+
+const MSS: u32 = 1460;
+
+fn settings(algorithm: Algorithm, growth: Growth) -> Settings {
+    Settings {
+        algorithm,
+        growth,
+        mss: MSS,
+        initial_window: 10,
+        initial_ssthresh: None,
+        cwnd_max: 1 << 16,
+    }
+}
+
+fn ack(now: Instant, acked: u32, in_flight_before: u32, phase: Phase) -> AckSample {
+    AckSample {
+        now,
+        acked,
+        rtt: Some(Duration::from_millis(50)),
+        in_flight_before,
+        snd_una: SeqNumber(0),
+        snd_nxt: SeqNumber(0),
+        phase,
+    }
+}
+
+fn for_each(check: impl Fn(&'static str, Box<dyn CongestionControl>)) {
+    for algorithm in Algorithm::ALL {
+        check(algorithm.name(), build(&settings(algorithm, Growth::PerByte)));
+    }
+}
+
+fn in_use(cc: &mut dyn CongestionControl, now: Instant) {
+    let cwnd = cc.cwnd();
+    cc.on_ack(&ack(now, MSS, cwnd, Phase::Open));
+}
+
+#[test]
+fn the_table_is_in_the_order_of_the_algorithms() {
+    for (row, algorithm) in TABLE.iter().zip(Algorithm::ALL) {
+        assert_eq!(row.algorithm, algorithm);
+        assert_eq!(Algorithm::ALL[algorithm as usize], algorithm);
+    }
+}
+
+#[test]
+fn slow_start_doubles_per_round_trip() {
+    for_each(|name, mut cc| {
+        let start = cc.cwnd();
+        for _ in 0..10 {
+            in_use(&mut *cc, Instant::ZERO);
+        }
+        assert_eq!(cc.cwnd(), 2 * start, "{name}");
+    });
+}
+
+#[test]
+fn a_loss_cuts_the_window_to_the_threshold_and_avoidance_goes_on_from_there() {
+    for_each(|name, mut cc| {
+        let start = cc.cwnd();
+        cc.on_congestion(Instant::ZERO, Congestion::Loss, start);
+        let cut = cc.cwnd();
+        assert!(cut < start && cut == cc.ssthresh() && cut >= 2 * MSS, "{name}");
+        cc.on_ack(&ack(Instant::ZERO, MSS, cut, Phase::Recovery));
+        assert_eq!(cc.cwnd(), cut, "{name}: no growth in recovery");
+        cc.on_recovery_end(Instant::ZERO);
+        let mut now = Instant::ZERO;
+        for _ in 0..20 {
+            in_use(&mut *cc, now);
+            now += Duration::from_millis(5);
+        }
+        assert!(cc.cwnd() > cut && cc.cwnd() < cut + 5 * MSS, "{name}");
+    });
+}
+
+#[test]
+fn a_timeout_leaves_one_segment_and_repeats_do_not_forget_the_threshold() {
+    for_each(|name, mut cc| {
+        let start = cc.cwnd();
+        cc.on_congestion(Instant::ZERO, Congestion::Timeout, start);
+        let ssthresh = cc.ssthresh();
+        assert_eq!(cc.cwnd(), MSS, "{name}");
+        assert!(ssthresh < start, "{name}");
+        cc.on_congestion(Instant::ZERO, Congestion::TimeoutAgain, MSS);
+        assert_eq!((cc.cwnd(), cc.ssthresh()), (MSS, ssthresh), "{name}");
+        cc.on_ack(&ack(Instant::ZERO, MSS, MSS, Phase::Loss));
+        assert_eq!(cc.cwnd(), 2 * MSS, "{name}: slow start after a timeout");
+    });
+}
+
+#[test]
+fn undo_restores_window_threshold_and_state() {
+    for sign in [Congestion::Loss, Congestion::Timeout] {
+        for_each(|name, mut cc| {
+            cc.on_congestion(Instant::ZERO, Congestion::Loss, cc.cwnd());
+            cc.on_recovery_end(Instant::ZERO);
+            for _ in 0..30 {
+                in_use(&mut *cc, Instant::ZERO);
+            }
+            let before = (cc.cwnd(), cc.ssthresh(), cc.state());
+            cc.on_congestion(Instant::ZERO, sign, cc.cwnd());
+            cc.on_undo(Instant::ZERO);
+            assert_eq!((cc.cwnd(), cc.ssthresh(), cc.state()), before, "{name} {sign:?}");
+            cc.on_undo(Instant::ZERO);
+            assert_eq!(cc.cwnd(), before.0, "{name}: a second undo has nothing to take back");
+        });
+    }
+}
+
+#[test]
+fn an_unused_window_does_not_grow_and_idleness_shrinks_it() {
+    for_each(|name, mut cc| {
+        let start = cc.cwnd();
+        for _ in 0..30 {
+            in_use(&mut *cc, Instant::ZERO);
+        }
+        let grown = cc.cwnd();
+        cc.on_ack(&ack(Instant::ZERO, MSS, MSS, Phase::Open));
+        assert_eq!(cc.cwnd(), grown, "{name}");
+        cc.on_idle_restart(Instant::ZERO);
+        assert_eq!(cc.cwnd(), start, "{name}");
+        assert!(cc.ssthresh() >= grown / 4 * 3, "{name}");
+    });
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Ack(u32, u32, Phase),
+    Sent(u32),
+    Congestion(Congestion),
+    RecoveryEnd,
+    Undo,
+    IdleRestart,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let phase = prop_oneof![Just(Phase::Open), Just(Phase::Recovery), Just(Phase::Loss)];
+    let sign = prop_oneof![
+        Just(Congestion::Loss),
+        Just(Congestion::Timeout),
+        Just(Congestion::TimeoutAgain)
+    ];
+    prop_oneof![
+        8 => (prop_oneof![0..100_000u32, any::<u32>()], any::<u32>(), phase)
+            .prop_map(|(acked, flight, phase)| Step::Ack(acked, flight, phase)),
+        2 => (0..100_000u32).prop_map(Step::Sent),
+        1 => sign.prop_map(Step::Congestion),
+        1 => Just(Step::RecoveryEnd),
+        1 => Just(Step::Undo),
+        1 => Just(Step::IdleRestart),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn the_window_stays_between_one_segment_and_its_ceiling(
+        algorithm in prop::sample::select(&Algorithm::ALL[..]),
+        mss in 1u32..=65_495,
+        cwnd_max in prop_oneof![1u32..100, Just(1u32 << 30)],
+        initial_ssthresh: Option<u32>,
+        steps in prop::collection::vec((step(), 0u64..1_000_000_000), 0..200),
+    ) {
+        let settings = Settings {
+            mss,
+            cwnd_max,
+            initial_ssthresh,
+            ..settings(algorithm, Growth::PerByte)
+        };
+        let mut cc = build(&settings);
+        let initial = cc.cwnd();
+        let mut now = Instant::ZERO;
+        for (step, nanos) in steps {
+            now += Duration::from_nanos(nanos);
+            match step {
+                Step::Ack(acked, flight, phase) => cc.on_ack(&ack(now, acked, flight, phase)),
+                Step::Sent(bytes) => cc.on_sent(now, bytes, bytes),
+                Step::Congestion(sign) => cc.on_congestion(now, sign, 0),
+                Step::RecoveryEnd => cc.on_recovery_end(now),
+                Step::Undo => cc.on_undo(now),
+                Step::IdleRestart => cc.on_idle_restart(now),
+            }
+            prop_assert!(cc.cwnd() >= mss.min(initial));
+            let ceiling = mss.saturating_mul(cwnd_max).max(initial).max(2 * mss);
+            prop_assert!(cc.cwnd() <= ceiling);
+        }
+    }
+}
