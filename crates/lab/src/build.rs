@@ -1,10 +1,11 @@
 //! From a plan to a world.
 
 use crate::apps::{App, bulk::Bulk, ping::Ping};
+use crate::pacer::Pacer;
 use crate::world::{Fault, Lane, Link, World};
 use std::net::{IpAddr, Ipv4Addr, SocketAddrV4};
 use trunkline_core::Context;
-use trunkline_core::bond::{Bond, BondConfig, MemberConfig};
+use trunkline_core::bond::{Bond, BondConfig, MemberConfig, trunk};
 use trunkline_core::frame::LinkId;
 use trunkline_core::host::{Host, InterfaceId};
 use trunkline_core::link::Chip;
@@ -12,9 +13,9 @@ use trunkline_core::link::channel::{Channel, ChannelConfig, Clocking};
 use trunkline_core::link::wire::WireConfig;
 use trunkline_core::queue::Limit;
 use trunkline_core::rng::Rng;
-use trunkline_core::time::Instant;
+use trunkline_core::time::{Duration, Instant};
 use trunkline_core::trace::Direction;
-use trunkline_plan::model::{self, Plan};
+use trunkline_plan::model::{self, LinkKind, Plan};
 
 /// The port the first flow's receiver listens on; the others follow by one.
 pub(crate) const FIRST_PORT: u16 = 5001;
@@ -40,12 +41,13 @@ pub fn world(plan: &Plan, seed: u64) -> World {
     let mut links: Vec<Option<Link>> = plan.links.iter().map(|_| None).collect();
     for (index, bond) in plan.bonds.iter().enumerate() {
         let ends = [host_of(&bond.ends[0]), host_of(&bond.ends[1])];
-        let interfaces = attach(plan, index, &ends, &mut hosts);
+        let interfaces = attach(plan, index, &ends, &mut hosts, &rng);
         for &member in &bond.members {
             let lanes = [0, 1].map(|lane| {
                 let config = member_config(plan, bond, member, lane);
                 let channel = channel(plan, member, lane, &rng);
-                Lane::new(channel, ends[lane], ends[1 - lane], interfaces[lane], config)
+                let pacer = pacer(&plan.links[member], lane);
+                Lane::new(channel, pacer, ends[lane], ends[1 - lane], interfaces[lane], config)
             });
             for lane in &lanes {
                 hosts[lane.from].with_bond(Instant::ZERO, &mut cx, lane.interface, |bond, cx| {
@@ -54,7 +56,8 @@ pub fn world(plan: &Plan, seed: u64) -> World {
                 });
             }
             let chip = plan.lab.chips.iter().position(|chip| chip.links.contains(&member));
-            links[member] = Some(Link { lanes, chip, up: true });
+            let skip = plan.links[member].header_len() as usize;
+            links[member] = Some(Link { lanes, chip, up: true, dark: false, skip });
         }
     }
     let links = links.into_iter().flatten().collect();
@@ -70,7 +73,8 @@ pub fn world(plan: &Plan, seed: u64) -> World {
 
 fn fault(fault: &model::Fault) -> Fault {
     let down_at = Instant::ZERO + fault.down_at;
-    Fault { link: fault.link, down_at, up_at: fault.up_after.map(|after| down_at + after) }
+    let kind = fault.kind;
+    Fault { link: fault.link, kind, down_at, up_at: fault.up_after.map(|after| down_at + after) }
 }
 
 /// The address of a bond's end: the plan's first IPv4 address, or one of our own choosing.
@@ -87,11 +91,19 @@ fn address(plan: &Plan, bond: usize, end: usize) -> Ipv4Addr {
     given.filter(|_| first).unwrap_or(Ipv4Addr::new(10, 0, bond as u8, 1 + end as u8))
 }
 
-fn attach(plan: &Plan, index: usize, ends: &[usize; 2], hosts: &mut [Host]) -> [InterfaceId; 2] {
+fn attach(
+    plan: &Plan,
+    index: usize,
+    ends: &[usize; 2],
+    hosts: &mut [Host],
+    rng: &Rng,
+) -> [InterfaceId; 2] {
     let bond = &plan.bonds[index];
     let links: Vec<LinkId> = bond.members.iter().map(|m| LinkId(*m as u16)).collect();
     [0, 1].map(|end| {
+        let mut epochs = rng.fork("epoch").fork(&bond.name).fork(&bond.ends[end]);
         let config = BondConfig {
+            trunk: plan.trunk_config(index, end, epochs.next_u32()),
             mode: bond.mode[end],
             mtu: bond.mtu,
             max_slaves: bond.max_slaves,
@@ -110,12 +122,17 @@ fn rate(link: &model::Link, lane: usize) -> trunkline_core::units::BitRate {
 
 fn member_config(plan: &Plan, bond: &model::Bond, member: usize, lane: usize) -> MemberConfig {
     let link = &plan.links[member];
+    // What a tunnel's path is like, its bond has to find out.
+    let (delay, queue) = match link.kind {
+        LinkKind::Serial => (link.lab.delay, link.lab.queue),
+        LinkKind::Udp => (Duration::ZERO, trunk::MEMBER_QUEUE),
+    };
     MemberConfig {
         link: LinkId(member as u16),
         rate: rate(link, lane),
         weight: link.weight,
-        delay: link.lab.delay,
-        queue: link.lab.queue,
+        delay,
+        queue,
         priority: -(bond.members.iter().position(|m| *m == member).unwrap_or(0) as i32),
         framing: link.framing,
     }
@@ -127,7 +144,7 @@ fn channel(plan: &Plan, member: usize, lane: usize, rng: &Rng) -> Channel {
     let config = ChannelConfig {
         link: LinkId(member as u16),
         direction: if lane == 0 { Direction::Up } else { Direction::Down },
-        rate: rate(link, lane),
+        rate: link.lab.rate.unwrap_or(rate(link, lane)),
         framing: link.framing,
         clocking: if on_chip { Clocking::Chip } else { Clocking::Own },
         wire: WireConfig {
@@ -139,9 +156,15 @@ fn channel(plan: &Plan, member: usize, lane: usize, rng: &Rng) -> Channel {
             reorder_delay: link.lab.reorder.delay,
             corruption: link.lab.corrupt,
         },
-        queue: None,
+        queue: link.lab.rate.map(|_| link.lab.queue),
     };
     Channel::new(config, rng.fork("link").fork(&link.name).fork(["up", "down"][lane]))
+}
+
+/// Where the network carries another rate than the link is told, frames are paced at the link's rate into
+/// the network's queue; elsewhere the network's transmitter is the pacer.
+fn pacer(link: &model::Link, lane: usize) -> Option<Pacer> {
+    link.lab.rate.map(|_| Pacer::new(rate(link, lane), link.framing))
 }
 
 fn add_flow(world: &mut World, plan: &Plan, index: usize, flow: &model::Flow, hosts: [usize; 2]) {

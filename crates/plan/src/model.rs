@@ -5,7 +5,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 use trunkline_core::bond::Mode;
-use trunkline_core::bond::trunk::{Monitor, Reorder as Order};
+use trunkline_core::bond::trunk::{self, Monitor, Reorder as Order};
 use trunkline_core::link::framing::Framing;
 use trunkline_core::queue::Limit;
 use trunkline_core::tcp::config::Config;
@@ -369,10 +369,29 @@ impl Plan {
         self.links.iter().position(|l| l.name == name)
     }
 
+    /// What the trunk of a bond is told at one of its ends, 0 or 1; none where it is no trunk. In clear
+    /// nothing is agreed on beforehand: the numbers of the two ends follow from their names.
+    pub fn trunk_config(&self, bond: usize, end: usize, epoch: u32) -> Option<trunk::Config> {
+        let bond = self.bonds.get(bond).filter(|bond| bond.trunk == Trunk::On)?;
+        let index = |end: &str| number(&format!("{}\0{}\0{end}", self.name, bond.name));
+        Some(trunk::Config {
+            local_index: index(&bond.ends[end]),
+            peer_index: index(&bond.ends[1 - end]),
+            epoch,
+            reorder: bond.reorder,
+            monitor: bond.monitor,
+        })
+    }
+
     /// Whether a run depends on its seed.
     pub fn has_randomness(&self) -> bool {
         self.links.iter().any(|l| l.lab.has_randomness())
     }
+}
+
+/// A number for a name: FNV-1a with 32 bits.
+fn number(name: &str) -> u32 {
+    name.bytes().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }
 
 impl Link {

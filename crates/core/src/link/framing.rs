@@ -1,6 +1,8 @@
 //! What a frame costs on the wire: line coding, header and escape expansion (SLIP: RFC 1055), or the
 //! headers of the datagram it travels in (UDP: RFC 768).
 
+use crate::wire::{ipv4, ipv6, udp};
+
 /// How a byte becomes bits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LineCoding {
@@ -55,10 +57,6 @@ const SLIP_ESC: u8 = 0xdb;
 const SLIP_DELIMITERS: u64 = 2;
 /// Of 256 equally likely byte values, how many grow by a byte.
 const SLIP_ESCAPED: u64 = 2;
-/// UDP's header, and what IPv4 and IPv6 put in front of it.
-const UDP_HEADER: u64 = 8;
-const IPV4_HEADER: u64 = 20;
-const IPV6_HEADER: u64 = 40;
 
 impl Header {
     /// Bytes added to every packet, whatever it holds.
@@ -66,8 +64,8 @@ impl Header {
         match self {
             Header::None => 0,
             Header::Slip => SLIP_DELIMITERS,
-            Header::UdpIpv4 => IPV4_HEADER + UDP_HEADER,
-            Header::UdpIpv6 => IPV6_HEADER + UDP_HEADER,
+            Header::UdpIpv4 => (ipv4::HEADER_LEN + udp::HEADER_LEN) as u64,
+            Header::UdpIpv6 => (ipv6::HEADER_LEN + udp::HEADER_LEN) as u64,
         }
     }
 

@@ -3,7 +3,7 @@
 use super::{EXPERIMENT_LAB_KEYS, Scope, all, tcp};
 use crate::diagnostic::{Problem, Problems};
 use crate::model::{
-    App, Bond, Bulk, Chip, Clock, Content, Direction, Expect, Fault, Flow, Lab, Ping,
+    App, Bond, Bulk, Chip, Clock, Content, Direction, Expect, Fault, FaultKind, Flow, Lab, Ping,
 };
 use crate::reader::{self, Section, Taken, Unfit};
 use crate::source::Place;
@@ -22,6 +22,9 @@ const APPS_LATER: [&str; 7] =
 const CONTENTS: [(&str, Content); 2] = [("zeros", Content::Zeros), ("pattern", Content::Pattern)];
 const CLOCKS: [(&str, Clock); 2] =
     [("first-to-last-byte", Clock::FirstToLastByte), ("last-write", Clock::LastWrite)];
+
+const FAULTS: [(&str, FaultKind); 2] =
+    [("carrier", FaultKind::Carrier), ("blackhole", FaultKind::Blackhole)];
 
 /// What a plan without `[lab]` runs for.
 const DURATION: Duration = Duration::from_secs(60);
@@ -122,10 +125,12 @@ fn faults(s: &mut Section<'_>, scope: &Scope, problems: &mut Problems) -> Vec<Fa
             })
         });
         let down_at = s.req(problems, "down_at", "\"20s\"", reader::duration);
+        let kind = s.or(problems, "kind", FaultKind::Carrier, reader::choice(&FAULTS, &[]));
         let up_after = s.opt(problems, "up_after", reader::some_time);
         s.node("count");
         s.finish(problems);
-        list.extend(link.zip(down_at).map(|(link, down_at)| Fault { link, down_at, up_after }));
+        let fault = |(link, down_at)| Fault { link, down_at, kind, up_after };
+        list.extend(link.zip(down_at).map(fault));
     }
     list
 }

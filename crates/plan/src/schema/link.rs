@@ -54,7 +54,10 @@ pub(super) fn link(mut s: Section<'_>, scope: &mut Scope, problems: &mut Problem
         }
     };
     let mtu = mtu.or((kind == Some(LinkKind::Udp)).then_some(UDP_MTU));
-    scope.facts.push(LinkFacts { kind, trunk, room: mtu.map(|mtu| room(mtu, trunk, framing)) });
+    if name.is_some() {
+        let room = mtu.map(|mtu| room(mtu, trunk, framing));
+        scope.facts.push(LinkFacts { kind, trunk, room });
+    }
     s.node("count");
     s.later(&["dial"]);
     s.finish(problems);

@@ -8,6 +8,7 @@ mod bond;
 mod lab;
 mod link;
 mod tcp;
+mod tunnel;
 
 use crate::diagnostic::{Problem, Problems};
 use crate::model::{End, Link, LinkKind, Plan, Trunk};
@@ -129,7 +130,8 @@ pub(crate) fn plan(root: &Table, place: Place, problems: &mut Problems) -> Optio
     let end_sections = top.section(problems, "end").map(|t| t.named(problems));
     let ends = bond::ends(end_sections.unwrap_or_default(), parts, problems);
     if let (Some(links), Some(bonds)) = (&links, &bonds) {
-        bond::check_members(links, bonds, root, problems);
+        bond::check_members(links, bonds, &scope.facts, root, problems);
+        tunnel::check(links, bonds, &ends, root, problems);
     }
     let lab = top.section(problems, "lab");
     let lab = lab::lab(lab, place, &mut scope, parts, problems);
