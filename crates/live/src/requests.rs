@@ -295,6 +295,7 @@ fn carriers(running: &mut Running, now: Instant) -> Result<(), Error> {
 /// Whether two configurations differ in nothing but the number drawn at the start.
 fn is_same_bond(old: &BondConfig, new: &BondConfig) -> bool {
     let epoch = old.trunk.map(|trunk| trunk.epoch);
-    let trunk = new.trunk.map(|trunk| trunk::Config { epoch: epoch.unwrap_or(trunk.epoch), ..trunk });
+    let trunk =
+        new.trunk.map(|trunk| trunk::Config { epoch: epoch.unwrap_or(trunk.epoch), ..trunk });
     *old == BondConfig { trunk, ..*new }
 }
