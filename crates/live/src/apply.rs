@@ -4,29 +4,15 @@
 //! and a kill does the same.
 
 use crate::clock;
-use crate::control::{Control, parse};
+use crate::control::Control;
 use crate::driver::Driver;
 use crate::error::Error;
 use crate::netlink::Netlink;
-use crate::requests::{self, Then};
-use crate::setup::{BondSetup, LinkSetup, Role};
-use crate::state::{RunDir, STATE_SCHEMA, State};
+use crate::running::{PlanReader, Running, describe};
+use crate::setup::{BondSetup, Role};
+use crate::state::RunDir;
 use crate::sys::{device_index, privilege, tun::Tun};
 use std::io::ErrorKind;
-use trunkline_core::time::Instant;
-
-/// Reads the plan again; `None` when the plan no longer has the bond at this end.
-pub type PlanReader = Box<dyn Fn() -> Result<BondSetup, Error>>;
-
-/// A bond that is up. Dropping it takes it down; clients of the control socket are let go last, so
-/// that whoever asked for the end knows when it has come.
-pub struct Running {
-    pub(crate) driver: Driver,
-    pub(crate) run_dir: RunDir,
-    pub(crate) control: Control,
-    pub(crate) plan: String,
-    pub(crate) read_plan: PlanReader,
-}
 
 /// What [`up`] would do, one line each.
 pub fn steps(setup: &BondSetup) -> Vec<String> {
@@ -48,13 +34,6 @@ pub fn steps(setup: &BondSetup) -> Vec<String> {
     steps
 }
 
-fn describe(setup: &BondSetup, link: &LinkSetup) -> String {
-    let local = setup.local(link);
-    let over = link.device.as_ref().map_or(String::new(), |device| format!(" over {device}"));
-    let port = link.remote.port.map_or("its own port".into(), |port| format!("port {port}"));
-    format!("{local}{over} to {}, {port}", link.remote.ip)
-}
-
 /// Brings one end of a bond up.
 ///
 /// # Errors
@@ -71,7 +50,7 @@ pub fn up(setup: BondSetup, plan: String, read_plan: PlanReader) -> Result<Runni
     let mut driver = Driver::new(clock::now(), setup, tun)?;
     let links = netlink.links().map_err(|error| Error::while_doing("netlink", &error))?;
     for link in links {
-        driver.handle_carrier(clock::now(), &link.name, link.is_running);
+        driver.handle_carrier(clock::now(), &link);
     }
     let path = run_dir.control();
     let control =
@@ -131,54 +110,4 @@ fn create_device(setup: &BondSetup, netlink: &mut Netlink) -> Result<Tun, Error>
         netlink.add_route(index, *route).map_err(told(what))?;
     }
     Ok(tun)
-}
-
-impl Running {
-    /// What has been made of the machine.
-    pub fn state(&self) -> State {
-        let setup = &self.driver.setup;
-        let prefixed = |list: &[trunkline_plan::model::Address]| {
-            list.iter().map(|a| format!("{}/{}", a.ip, a.prefix)).collect()
-        };
-        State {
-            schema: STATE_SCHEMA.into(),
-            pid: std::process::id(),
-            bond: setup.name.clone(),
-            end: setup.end.clone(),
-            plan: self.plan.clone(),
-            device: setup.device.clone(),
-            addresses: prefixed(&setup.addresses),
-            routes: prefixed(&setup.routes),
-            sockets: self.driver.paths().iter().map(|p| describe(setup, &p.setup)).collect(),
-        }
-    }
-
-    /// The folder of this bond.
-    pub fn run_dir(&self) -> &RunDir {
-        &self.run_dir
-    }
-
-    /// Reads the plan again; a bad one changes nothing.
-    pub(crate) fn reload(&mut self, now: Instant) {
-        let _told_in_the_log = requests::reload(self, now);
-    }
-
-    /// Answers what a client has sent.
-    pub(crate) fn serve(&mut self, now: Instant, client: usize) -> Then {
-        let mut then = Then::GoOn;
-        for line in self.control.read(client) {
-            let response = match parse(&line) {
-                Ok(request) => {
-                    let (response, next) = requests::answer(self, now, &request);
-                    if next == Then::End {
-                        then = Then::End;
-                    }
-                    response
-                }
-                Err(text) => requests::malformed(text),
-            };
-            self.control.answer(client, &response);
-        }
-        then
-    }
 }

@@ -5,6 +5,7 @@
 //! one path before the next would reorder what they carry.
 
 use crate::error::Error;
+use crate::netlink::LinkNews;
 use crate::path::Path;
 use crate::setup::{BondSetup, LinkSetup, Role};
 use crate::sockets::Sockets;
@@ -342,7 +343,11 @@ impl Driver {
     }
 
     /// A device some paths use has changed: their members go down or come back.
-    pub fn handle_carrier(&mut self, now: Instant, device: &str, is_running: bool) {
+    pub fn handle_carrier(&mut self, now: Instant, news: &LinkNews) {
+        let (device, is_running) = (news.name.as_str(), news.is_running);
+        if is_running {
+            self.sockets.rebind(device, news.index);
+        }
         for path in &mut self.paths {
             if path.setup.device.as_deref() != Some(device) || path.has_carrier == is_running {
                 continue;

@@ -15,6 +15,7 @@ pub mod plan;
 pub mod reactor;
 pub mod report;
 mod requests;
+pub mod running;
 pub mod setup;
 pub mod sockets;
 pub mod state;

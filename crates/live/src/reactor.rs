@@ -3,11 +3,11 @@
 //! The TUN is waited for only while its bond has room, so what the bond cannot take stays where the
 //! kernel can tell programs to slow down.
 
-use crate::apply::Running;
 use crate::clock;
 use crate::driver::Source;
 use crate::netlink::LinkWatch;
-use crate::requests::Then;
+use crate::requests::{self, Then};
+use crate::running::Running;
 use crate::sys::epoll::{Epoll, Interest};
 use crate::sys::signal::{Signal, Signals};
 use std::io;
@@ -93,7 +93,10 @@ impl Reactor {
                     for entry in &mut self.bonds {
                         match (signal, entry.as_mut()) {
                             (Signal::End, _) => *entry = None,
-                            (Signal::Reload, Some(seat)) => seat.running.reload(now),
+                            (Signal::Reload, Some(seat)) => {
+                                // A bad plan changes nothing, and a signal has no answer.
+                                let _refused = requests::reload(&mut seat.running, now);
+                            }
                             (Signal::Reload, None) => {}
                         }
                     }
@@ -103,7 +106,7 @@ impl Reactor {
             LINKS => {
                 for news in self.watch.read()? {
                     for seat in self.bonds.iter_mut().flatten() {
-                        seat.running.driver.handle_carrier(now, &news.name, news.is_running);
+                        seat.running.driver.handle_carrier(now, &news);
                     }
                 }
                 return Ok(());
@@ -124,7 +127,11 @@ impl Reactor {
                 let socket = (what - SOCKETS) as usize;
                 seat.running.driver.handle_ready(now, Source::Socket(socket))?;
             }
-            _ if seat.running.serve(now, (what - CLIENTS) as usize) == Then::End => *entry = None,
+            _ if requests::serve(&mut seat.running, now, (what - CLIENTS) as usize)
+                == Then::End =>
+            {
+                *entry = None
+            }
             _ => {}
         }
         Ok(())

@@ -1,7 +1,7 @@
 //! What a running bond tells about itself: the labels of `/proc/net/bonding` where there are any.
 
-use crate::apply::Running;
 use crate::path::Path;
+use crate::running::Running;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use trunkline_core::bond::Member;

@@ -1,10 +1,10 @@
 //! What a running bond answers. A request either does all it says or changes nothing.
 
-use crate::apply::Running;
-use crate::control::{Request, Response};
+use crate::control::{Request, Response, parse};
 use crate::error::Error;
 use crate::netlink::Netlink;
 use crate::report;
+use crate::running::Running;
 use crate::setup::{BondSetup, LinkSetup, Role};
 use crate::sys::device_index;
 use serde_json::{Map, Value, json};
@@ -18,6 +18,9 @@ use trunkline_plan::quantity;
 const RATES: std::ops::RangeInclusive<u64> = 300..=1_000_000_000_000;
 const MAX_SLAVES: std::ops::RangeInclusive<u16> = 1..=1024;
 
+/// The code of an answer to what is no request: the program's for a wrong command line.
+const MALFORMED: u8 = 2;
+
 /// What the bond does after an answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Then {
@@ -27,8 +30,27 @@ pub(crate) enum Then {
     End,
 }
 
+/// Answers what a client has sent.
+pub(crate) fn serve(running: &mut Running, now: Instant, client: usize) -> Then {
+    let mut then = Then::GoOn;
+    for line in running.control.read(client) {
+        let response = match parse(&line) {
+            Ok(request) => {
+                let (response, next) = answer(running, now, &request);
+                if next == Then::End {
+                    then = Then::End;
+                }
+                response
+            }
+            Err(text) => Response::refused(MALFORMED, text),
+        };
+        running.control.answer(client, &response);
+    }
+    then
+}
+
 /// Carries out a request.
-pub(crate) fn answer(running: &mut Running, now: Instant, request: &Request) -> (Response, Then) {
+fn answer(running: &mut Running, now: Instant, request: &Request) -> (Response, Then) {
     let done = match request {
         Request::Show {} => {
             serde_json::to_value(report::bond(running)).map_err(|e| Error::Refused(e.to_string()))
@@ -42,11 +64,6 @@ pub(crate) fn answer(running: &mut Running, now: Instant, request: &Request) -> 
         Request::Down {} => return (Response::done(Value::Null), Then::End),
     };
     (done.map_or_else(|error| refusal(&error), Response::done), Then::GoOn)
-}
-
-/// The answer to what is no request.
-pub(crate) fn malformed(text: String) -> Response {
-    Response::refused(2, text)
 }
 
 fn refusal(error: &Error) -> Response {
@@ -287,7 +304,7 @@ fn change_addresses(old: &BondSetup, new: &BondSetup) -> Result<(), Error> {
 fn carriers(running: &mut Running, now: Instant) -> Result<(), Error> {
     let told = |error| Error::while_doing("netlink", &error);
     for link in Netlink::open().and_then(|mut netlink| netlink.links()).map_err(told)? {
-        running.driver.handle_carrier(now, &link.name, link.is_running);
+        running.driver.handle_carrier(now, &link);
     }
     Ok(())
 }

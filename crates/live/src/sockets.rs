@@ -3,6 +3,7 @@
 
 use crate::error::Error;
 use crate::setup::{BondSetup, LinkSetup};
+use crate::sys::device_index;
 use crate::sys::udp::UdpSocket;
 use std::net::SocketAddr;
 
@@ -16,6 +17,8 @@ pub struct Sockets {
 struct Slot {
     socket: UdpSocket,
     device: Option<String>,
+    /// Which device had the name when the socket was bound.
+    index: Option<u32>,
     local: SocketAddr,
     paths: u32,
     /// Whether somebody has been told of it.
@@ -42,7 +45,9 @@ impl Sockets {
             let over = link.device.as_ref().map_or(String::new(), |d| format!(" over {d}"));
             Error::while_doing(format!("link {}: UDP at {local}{over}", link.name), &error)
         })?;
-        let slot = Slot { socket, device: link.device.clone(), local, paths: 1, is_new: true };
+        let index = link.device.as_deref().and_then(device_index);
+        let device = link.device.clone();
+        let slot = Slot { socket, device, index, local, paths: 1, is_new: true };
         let free = self.slots.iter().position(Option::is_none);
         let index = free.unwrap_or_else(|| {
             self.slots.push(None);
@@ -80,15 +85,19 @@ impl Sockets {
         })
     }
 
-    /// Opens the socket at a position anew, because its device is another one now.
-    ///
-    /// # Errors
-    /// As [`Sockets::open`]; the old socket is kept.
-    pub fn reopen(&mut self, index: usize) -> std::io::Result<()> {
-        if let Some(slot) = self.slots.get_mut(index).and_then(Option::as_mut) {
-            slot.socket = UdpSocket::open(slot.device.as_deref(), slot.local)?;
-            slot.is_new = true;
+    /// Opens the sockets of a device anew when that is another one of the same name now: a socket stays
+    /// bound to the device that is gone. What cannot be opened yet is tried again at the next change.
+    pub fn rebind(&mut self, device: &str, index: u32) {
+        let slots = self.slots.iter_mut().flatten();
+        for slot in slots.filter(|slot| slot.device.as_deref() == Some(device)) {
+            if slot.index == Some(index) {
+                continue;
+            }
+            if let Ok(socket) = UdpSocket::open(slot.device.as_deref(), slot.local) {
+                slot.socket = socket;
+                slot.index = Some(index);
+                slot.is_new = true;
+            }
         }
-        Ok(())
     }
 }

@@ -10,15 +10,22 @@
 use crate::error::Error;
 use crate::sys::process;
 use serde::{Deserialize, Serialize};
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, ErrorKind};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
 
 /// Where the folders are unless `TRUNKLINE_RUN_DIR` says otherwise.
 const RUN_DIR: &str = "/run/trunkline";
 /// The inode of the first network namespace (`NET_NS_INIT_INO`), for those who may not look at process 1.
 const FIRST_NAMESPACE: u64 = 0xefff_fff9;
+/// How long a process may take to die. One that is still starting has no control socket either, and is
+/// taken for running when this is over.
+const DYING_TIME_MAX: Duration = Duration::from_secs(5);
 const LOCK: &str = "lock";
 const STATE: &str = "state.json";
 const CONTROL: &str = "control";
@@ -98,7 +105,8 @@ pub fn control_path(bond: &str) -> PathBuf {
     base().join(bond).join(CONTROL)
 }
 
-/// Looks at a bond's folder, and takes the lock when nobody has it.
+/// Looks at a bond's folder, and takes the lock when nobody has it. A process that is dying is waited
+/// for: the kernel takes its time to remove a device, and lets the lock go last.
 ///
 /// # Errors
 /// The folder cannot be read.
@@ -110,11 +118,37 @@ pub fn find(bond: &str) -> Result<Found, Error> {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Found::Nothing),
         Err(error) => return Err(told(&error)),
     };
-    match process::lock(&lock) {
-        Ok(()) => Ok(Found::Left(RunDir { path, _lock: lock })),
-        Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(Found::Running(read(&path))),
-        Err(error) => Err(told(&error)),
-    }
+    let locked = match process::lock(&lock) {
+        Err(error) if error.kind() == ErrorKind::WouldBlock => {
+            if UnixStream::connect(path.join(CONTROL)).is_ok() {
+                return Ok(Found::Running(read(&path)));
+            }
+            wait_for_lock(&lock).map_err(|error| told(&error))?
+        }
+        Err(error) => return Err(told(&error)),
+        Ok(()) => true,
+    };
+    Ok(match (locked, is_at(&lock, &path)) {
+        (false, _) => Found::Running(read(&path)),
+        (true, true) => Found::Left(RunDir { path, _lock: lock }),
+        // It went down orderly while we waited, and took the folder along.
+        (true, false) => Found::Nothing,
+    })
+}
+
+/// Waits for the lock, but not for ever; whether it has been taken.
+fn wait_for_lock(lock: &File) -> io::Result<bool> {
+    let waiting = lock.try_clone()?;
+    let (sender, taken) = mpsc::channel();
+    thread::spawn(move || sender.send(process::wait_for_lock(&waiting)));
+    taken.recv_timeout(DYING_TIME_MAX).unwrap_or(Ok(false))
+}
+
+/// Whether the open lock is still the one in the folder.
+fn is_at(lock: &File, path: &Path) -> bool {
+    let inode = |metadata: io::Result<Metadata>| metadata.map(|m| (m.dev(), m.ino())).ok();
+    let open = inode(lock.metadata());
+    open.is_some() && open == inode(fs::metadata(path.join(LOCK)))
 }
 
 fn read(path: &Path) -> Option<State> {
@@ -142,10 +176,14 @@ impl RunDir {
         let mut options = OpenOptions::new();
         options.write(true).create(true).truncate(false).mode(0o600);
         let lock = options.open(path.join(LOCK)).map_err(|e| told(&e))?;
+        let taken = || Error::Environment(format!("bond {bond} is up already"));
         process::lock(&lock).map_err(|error| match error.kind() {
-            ErrorKind::WouldBlock => Error::Environment(format!("bond {bond} is up already")),
+            ErrorKind::WouldBlock => taken(),
             _ => told(&error),
         })?;
+        if !is_at(&lock, &path) {
+            return Err(taken());
+        }
         Ok(RunDir { path, _lock: lock })
     }
 

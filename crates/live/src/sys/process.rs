@@ -58,3 +58,12 @@ pub fn lock(file: &File) -> io::Result<()> {
     // SAFETY: takes a descriptor and an integer.
     check(unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) }).map(drop)
 }
+
+/// Takes the lock of a file as soon as whoever has it lets it go; always `true`.
+///
+/// # Errors
+/// A signal came first.
+pub fn wait_for_lock(file: &File) -> io::Result<bool> {
+    // SAFETY: takes a descriptor and an integer.
+    check(unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX) }).map(|_| true)
+}
