@@ -115,9 +115,9 @@ fn attach(
     })
 }
 
-/// Bits per second of one of a link's directions: lane 0 runs up.
-fn rate(link: &model::Link, lane: usize) -> trunkline_core::units::BitRate {
-    if lane == 0 { link.rate.up } else { link.rate.down }
+/// Bits per second in one direction: lane 0 runs up.
+fn rate(rates: model::Rates, lane: usize) -> trunkline_core::units::BitRate {
+    if lane == 0 { rates.up } else { rates.down }
 }
 
 fn member_config(plan: &Plan, bond: &model::Bond, member: usize, lane: usize) -> MemberConfig {
@@ -129,7 +129,7 @@ fn member_config(plan: &Plan, bond: &model::Bond, member: usize, lane: usize) ->
     };
     MemberConfig {
         link: LinkId(member as u16),
-        rate: rate(link, lane),
+        rate: rate(link.rate, lane),
         weight: link.weight,
         delay,
         queue,
@@ -144,7 +144,7 @@ fn channel(plan: &Plan, member: usize, lane: usize, rng: &Rng) -> Channel {
     let config = ChannelConfig {
         link: LinkId(member as u16),
         direction: if lane == 0 { Direction::Up } else { Direction::Down },
-        rate: link.lab.rate.unwrap_or(rate(link, lane)),
+        rate: rate(link.lab.rate.unwrap_or(link.rate), lane),
         framing: link.framing,
         clocking: if on_chip { Clocking::Chip } else { Clocking::Own },
         wire: WireConfig {
@@ -164,7 +164,7 @@ fn channel(plan: &Plan, member: usize, lane: usize, rng: &Rng) -> Channel {
 /// Where the network carries another rate than the link is told, frames are paced at the link's rate into
 /// the network's queue; elsewhere the network's transmitter is the pacer.
 fn pacer(link: &model::Link, lane: usize) -> Option<Pacer> {
-    link.lab.rate.map(|_| Pacer::new(rate(link, lane), link.framing))
+    link.lab.rate.map(|_| Pacer::new(rate(link.rate, lane), link.framing))
 }
 
 fn add_flow(world: &mut World, plan: &Plan, index: usize, flow: &model::Flow, hosts: [usize; 2]) {

@@ -95,7 +95,7 @@ pub struct LinkLab {
     /// Share of frames damaged.
     pub corrupt: Ratio,
     /// What the network really carries, where that is not the link's rate.
-    pub rate: Option<BitRate>,
+    pub rate: Option<Rates>,
 }
 
 /// Reordering on a wire.

@@ -73,8 +73,9 @@ fn tunnel(rng: &mut Rng, link: &mut Link) {
     link.trunk = Trunk::On;
     link.framing = Framing { header: Header::UdpIpv4, ..Framing::PLAIN };
     if rng.below(3) == 0 {
-        let told = link.rate.up.as_bps();
-        link.lab.rate = Some(BitRate::from_bps(told / 2 + rng.below(told)));
+        let mut real =
+            |told: BitRate| BitRate::from_bps(told.as_bps() / 2 + rng.below(told.as_bps()));
+        link.lab.rate = Some(Rates { up: real(link.rate.up), down: real(link.rate.down) });
     }
 }
 

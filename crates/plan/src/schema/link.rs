@@ -175,7 +175,7 @@ fn link_lab(s: &mut Section<'_>, kind: Option<LinkKind>, problems: &mut Problems
         }
     }
     match kind {
-        Some(LinkKind::Udp) => lab.rate = s.opt(problems, "rate", reader::rate),
+        Some(LinkKind::Udp) => lab.rate = s.opt(problems, "rate", rates),
         _ => s.later(&["rate"]),
     }
     s.finish(problems);

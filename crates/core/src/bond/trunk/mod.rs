@@ -308,15 +308,17 @@ impl Trunk {
     }
 }
 
-/// How far apart the delays of the paths that are up are, as we receive.
-fn skew(paths: &[Path]) -> Duration {
-    let up = || paths.iter().filter(|path| path.is_up()).filter_map(Path::delay_in);
-    let Some((base, _)) = up().next() else {
-        return Duration::ZERO;
-    };
-    let later = up().map(|(delay, _)| i64::from(delay.wrapping_sub(base).cast_signed()));
-    let (least, most) = later.fold((0, 0), |(least, most), d| (d.min(least), d.max(most)));
-    Duration::from_micros(u64::try_from(most - least).unwrap_or(0))
+/// How far apart the delays of the paths that are up are, as we receive; none while nothing has come over
+/// one of them.
+fn skew(paths: &[Path]) -> Option<Duration> {
+    let mut up = paths.iter().filter(|path| path.is_up()).map(Path::delay_in);
+    let (base, _) = up.next()??;
+    let (mut least, mut most) = (0, 0);
+    for path in up {
+        let later = i64::from(path?.0.wrapping_sub(base).cast_signed());
+        (least, most) = (later.min(least), later.max(most));
+    }
+    Some(Duration::from_micros((most - least).cast_unsigned()))
 }
 
 /// What the delays of the paths vary by, beyond [`skew`].

@@ -6,7 +6,8 @@
 //! - every path that is up has delivered something of its bucket sent after it: paths keep their order, so
 //!   it is lost (the minimum over the links of RFC 1990, section 4.1, kept per bucket), or
 //! - its successor has waited for as long as the paths' delays differ, with a margin for their jitter and
-//!   for what was too short a wait lately, but never longer than the bond's `reorder.max`.
+//!   for what was too short a wait lately, but never longer than the bond's `reorder.max`: that long while
+//!   one of the paths is still unknown.
 //!
 //! Buckets do not wait for each other. What arrives after it was given up passes at once: TCP sorts it.
 //! A bucket's first packet, and one that is far off, sets the count: the sender is new or began anew.
@@ -341,8 +342,8 @@ impl Resequencer {
                 if self.stretch <= STRETCH_MIN { Duration::ZERO } else { self.stretch / 2 };
             self.stretched_at += STRETCH_HALF;
         }
-        let wait = super::skew(paths) + super::margin(paths) + self.stretch;
-        wait.min(self.wait_max)
+        let wait = |skew| skew + super::margin(paths) + self.stretch;
+        super::skew(paths).map_or(self.wait_max, wait).min(self.wait_max)
     }
 
     /// Every packet held.
