@@ -151,6 +151,10 @@ impl Member {
     pub const fn delay(&self) -> Duration {
         self.delay
     }
+    /// Bytes committed to it that the wire does not have yet.
+    pub const fn held_bytes(&self) -> u64 {
+        self.waiting.bytes() + self.in_flight_bytes
+    }
     /// Frames committed to it that the wire does not have yet.
     pub fn held_frames(&self) -> usize {
         self.waiting.len() + self.in_flight.len()
