@@ -369,7 +369,7 @@ proptest! {
             if let Some(receiver) = bytes.first_chunk_mut::<4>() {
                 *receiver = 7u32.to_be_bytes();
             }
-            bed.now = bed.now + ms(u64::from(ahead));
+            bed.now += ms(u64::from(ahead));
             let frame = bed.cx.frames.insert(&bytes, 0);
             bed.ends[0].handle_frame(bed.now, &mut bed.cx, LinkId(link), frame);
             bed.ends[0].handle_timeout(bed.now, &mut bed.cx);
