@@ -332,7 +332,7 @@ impl Driver {
             if is_ce {
                 path.stats.rx_ce += 1;
                 let packet = self.cx.frames.bytes_mut(frame).get_mut(packet_at..);
-                if packet.is_some_and(|packet| is_unheard(packet)) {
+                if packet.is_some_and(is_unheard) {
                     self.stats.ce_unheard += 1;
                     self.cx.frames.remove(frame);
                     continue;

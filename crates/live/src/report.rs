@@ -133,7 +133,7 @@ fn drops(running: &Running) -> BTreeMap<String, u64> {
 fn link(running: &Running, path: &Path) -> LinkReport {
     let setup = &path.setup;
     let member = running.driver.bond.member(setup.member.link);
-    let stats = member.map(|member| member.stats().clone()).unwrap_or_default();
+    let stats = member.map(|member| *member.stats()).unwrap_or_default();
     let remote = path.destination().map_or(setup.remote.ip.to_string(), |to| to.to_string());
     LinkReport {
         slave_interface: setup.name.clone(),

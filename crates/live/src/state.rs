@@ -7,13 +7,13 @@
 //! Bonds are named per network namespace, as devices are: outside the one of process 1 the folders stand
 //! below `netns.INODE`.
 
+use crate::control::{self, Request};
 use crate::error::Error;
 use crate::sys::process;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
-use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::thread;
@@ -120,7 +120,8 @@ pub fn find(bond: &str) -> Result<Found, Error> {
     };
     let locked = match process::lock(&lock) {
         Err(error) if error.kind() == ErrorKind::WouldBlock => {
-            if UnixStream::connect(path.join(CONTROL)).is_ok() {
+            // One that is dying may still be connected to, but answers no more.
+            if control::ask(&path.join(CONTROL), &Request::Show {}).is_ok() {
                 return Ok(Found::Running(read(&path)));
             }
             wait_for_lock(&lock).map_err(|error| told(&error))?

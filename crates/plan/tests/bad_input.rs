@@ -35,7 +35,7 @@ fn an_unknown_key_is_told_with_the_nearest() {
 p.toml:9:1: unknown key `wieght`
  9 | wieght  = \"28.8kbit\"                  # what EQL is told; defaults to rate
    | ^^^^^^
-   = accepted: name, kind, rate, weight, mtu, direction, trunk, payload, framing, lab, at, count
+   = accepted: name, kind, rate, weight, mtu, direction, trunk, lab, at, payload, framing, count
    = did you mean `weight`?
 ";
     assert_eq!(changed("weight  = ", "wieght  = "), expected);
@@ -145,7 +145,7 @@ const CASES: &[(&str, &str, &str, &[&str])] = &[
         "kind    = \"serial\"",
         "kind = \"ethernet\"",
         "p.toml:7:8: `kind` \"ethernet\" is not in this version",
-        &["accepted: \"serial\" or \"udp\""],
+        &["accepted: \"serial\", \"udp\""],
     ),
     (
         "cc = \"reno\"",
@@ -422,7 +422,7 @@ fn what_is_set_wrongly_points_at_the_set() {
 --set:1:1: unknown key `mod`
  1 | bond.eql0.mod=eql
    | ^^^^^^^^^^^^^
-   = accepted: ends, members, mode, at, mtu, reorder, max_slaves
+   = accepted: ends, members, mode, at, reorder, monitor, cipher, mtu, max_slaves
    = did you mean `mode`?
 ";
     assert_eq!(set("bond.eql0.mod", "eql"), expected);
@@ -447,7 +447,7 @@ fn plans_of_later_versions_are_refused_with_what_exists() {
         (
             "dsl",
             include_str!("later/dsl-lte-tunnel.toml"),
-            &["\"auto\" is not in", "`repair` is not in", "at.server.remote` is missing"],
+            &["\"auto\" is not in", "`repair` is not in"],
         ),
         ("hub", include_str!("later/hub-many-clients.toml"), &["`peer` is not in"]),
         (

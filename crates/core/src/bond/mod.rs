@@ -19,7 +19,7 @@ mod tests;
 pub mod trunk;
 mod trunking;
 
-pub use earliest::Earliest;
+pub use earliest::{Earliest, OrderedBy};
 pub use member::{Member, MemberConfig, MemberStats};
 pub use mode::Mode;
 pub use round_robin::RoundRobin;
@@ -128,7 +128,7 @@ impl Bond {
     pub fn new(now: Instant, config: BondConfig) -> Self {
         Bond {
             config,
-            scheduler: Scheduler::new(config.mode),
+            scheduler: scheduler(&config),
             members: Vec::new(),
             ingress: DropTail::new(config.ingress),
             is_held: false,
@@ -150,7 +150,7 @@ impl Bond {
             self.drop_frame(now, cx, waiting.frame, DropReason::NoMember);
         }
         self.config.max_slaves = eql::MAX_SLAVES;
-        self.scheduler = Scheduler::new(self.config.mode);
+        self.scheduler = scheduler(&self.config);
         self.next_decay = now + eql::DECAY_PERIOD;
         if let Some(trunk) = &self.trunk {
             self.received.extend(trunk.held());
@@ -504,6 +504,16 @@ impl Bond {
         let ingress: u64 = self.ingress.iter().map(|(_, len)| u64::from(*len)).sum();
         assert_eq!(self.ingress.bytes(), ingress, "ingress bytes");
         assert!(!self.config.mode.is_eql() || self.ingress.is_empty(), "EQL commits at arrival");
+    }
+}
+
+/// The policy of a bond; a resequencer at the other end takes the order of flows off its hands.
+fn scheduler(config: &BondConfig) -> Scheduler {
+    match (config.mode, config.trunk.map(|trunk| trunk.reorder)) {
+        (Mode::Earliest, Some(trunk::Reorder::PerFlow { .. })) => {
+            Scheduler::Earliest(Box::new(Earliest::new(OrderedBy::Receiver)))
+        }
+        (mode, _) => Scheduler::new(mode),
     }
 }
 

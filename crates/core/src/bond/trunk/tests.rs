@@ -216,8 +216,7 @@ fn delays_are_measured_and_used() {
     // 100 Mbit/s of 1500 byte packets, less the first trip and what is still under way.
     assert!(packets > 8333 * 29 / 10 * 96 / 100, "{packets}");
     assert!(bed.is_sorted());
-    let held = bed.ends[1].resequencer_stats().expect("in order").held;
-    assert!(held < packets / 10, "{held} of {packets} held");
+    assert!(bed.ends[1].held_frames() < 10, "{} held", bed.ends[1].held_frames());
 }
 
 #[test]
@@ -357,7 +356,6 @@ proptest! {
         bed.run_for(ms(600), 0);
         let held: usize = bed.ends.iter().map(Bond::held_frames).sum();
         prop_assert_eq!(bed.cx.frames.live(), held + bed.under_way());
-        prop_assert_eq!(bed.ends[1].resequencer_stats().expect("in order").held < 400, true);
         let mut once = bed.received.clone();
         once.sort_unstable();
         once.dedup();
@@ -371,7 +369,7 @@ proptest! {
             if let Some(receiver) = bytes.first_chunk_mut::<4>() {
                 *receiver = 7u32.to_be_bytes();
             }
-            bed.now = bed.now + ms(u64::from(ahead));
+            bed.now += ms(u64::from(ahead));
             let frame = bed.cx.frames.insert(&bytes, 0);
             bed.ends[0].handle_frame(bed.now, &mut bed.cx, LinkId(link), frame);
             bed.ends[0].handle_timeout(bed.now, &mut bed.cx);
