@@ -30,11 +30,13 @@ pub enum DropReason {
     Foreign,
     /// It has been received before.
     Duplicate,
+    /// A queue told its sender about congestion, and it could not be marked.
+    Congestion,
 }
 
 impl DropReason {
     /// Every reason, in counter order.
-    pub const ALL: [DropReason; 13] = [
+    pub const ALL: [DropReason; 14] = [
         DropReason::QueueFull,
         DropReason::NoMember,
         DropReason::MemberDown,
@@ -48,6 +50,7 @@ impl DropReason {
         DropReason::Truncated,
         DropReason::Foreign,
         DropReason::Duplicate,
+        DropReason::Congestion,
     ];
 
     /// The metric label.
@@ -66,6 +69,7 @@ impl DropReason {
             DropReason::Truncated => "truncated",
             DropReason::Foreign => "foreign",
             DropReason::Duplicate => "duplicate",
+            DropReason::Congestion => "congestion",
         }
     }
 }

@@ -57,7 +57,8 @@ fn ticks_to_make_up(deficit: u32, mss: u32) -> u64 {
 fn rise(distance: u64, mss: u32) -> u64 {
     let cube = distance.min(DISTANCE_MAX).pow(3);
     // In 1024ths of a segment first: the whole product would not fit.
-    (cube * 2 / 5 >> (2 * TICK_BITS)) * u64::from(mss) >> TICK_BITS
+    let segment_1024ths = (cube * 2 / 5) >> (2 * TICK_BITS);
+    (segment_1024ths * u64::from(mss)) >> TICK_BITS
 }
 
 /// One stretch of congestion avoidance.

@@ -11,7 +11,7 @@ use super::framing::{Framer, Framing};
 use super::wire::{Fate, Wire, WireConfig};
 use crate::Context;
 use crate::frame::{Frame, LinkChange, LinkId};
-use crate::queue::{DropTail, Limit, Queue};
+use crate::queue::{DropTail, Limit, Queue, Refused};
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
 use crate::trace::{Direction, Event};
@@ -128,6 +128,11 @@ impl Channel {
         }
     }
 
+    /// The channel with this buffer in front of its transmitter instead of a drop-tail one.
+    pub fn with_queue(self, queue: Queue) -> Self {
+        Channel { queue: Some(queue), ..self }
+    }
+
     /// The channel's configuration.
     pub const fn config(&self) -> &ChannelConfig {
         &self.config
@@ -214,11 +219,15 @@ impl Channel {
         if self.idle() && self.queued() == 0 {
             return Offered::Started(self.start(now, cx, frame));
         }
-        let len = cx.frames.len(frame) as u32;
-        match self.queue.as_mut().map_or(Err(frame), |q| q.push(frame, len)) {
-            Ok(()) => Offered::Queued,
-            Err(frame) => {
-                self.drop_frame(now, cx, frame, DropReason::QueueFull);
+        let full = Refused { frame, reason: DropReason::QueueFull };
+        let before = cx.work.dropped(DropReason::QueueFull);
+        match self.queue.as_mut().map_or(Err(full), |q| q.push(now, cx, frame)) {
+            Ok(()) => {
+                self.record_drops_since(before, now, cx, DropReason::QueueFull);
+                Offered::Queued
+            }
+            Err(Refused { frame, reason }) => {
+                self.drop_frame(now, cx, frame, reason);
                 Offered::Dropped
             }
         }
@@ -229,7 +238,10 @@ impl Channel {
         if !self.idle() {
             return None;
         }
-        let (frame, _) = self.queue.as_mut()?.pop()?;
+        let before = cx.work.dropped(DropReason::Congestion);
+        let next = self.queue.as_mut()?.pop(now, cx);
+        self.record_drops_since(before, now, cx, DropReason::Congestion);
+        let (frame, _) = next?;
         Some(self.start(now, cx, frame))
     }
 
@@ -281,6 +293,19 @@ impl Channel {
         }
     }
 
+    /// Records what the queue itself has given up and counted, when `before` had been until then.
+    fn record_drops_since(
+        &mut self,
+        before: u64,
+        now: Instant,
+        cx: &mut Context,
+        reason: DropReason,
+    ) {
+        for _ in before..cx.work.dropped(reason) {
+            self.record_drop(now, cx, reason);
+        }
+    }
+
     fn drop_frame(&mut self, now: Instant, cx: &mut Context, frame: Frame, reason: DropReason) {
         cx.drop_frame(frame, reason);
         self.record_drop(now, cx, reason);
@@ -298,6 +323,7 @@ mod tests {
     use super::*;
     use crate::link::chip::Chip;
     use crate::link::framing::{Header, LineCoding, Payload};
+    use crate::queue::{FqCodel, FqCodelConfig};
     use crate::trace::Trace;
 
     fn config(rate: u64) -> ChannelConfig {
@@ -358,6 +384,21 @@ mod tests {
         channel.finish(at(100), &mut cx);
         assert_eq!(channel.resume(at(100), &mut cx), Some(Started::At(at(200))));
         assert_eq!(channel.resume(at(100), &mut cx), None);
+    }
+
+    #[test]
+    fn another_buffer_takes_the_place_of_drop_tail_and_its_drops_are_the_channels() {
+        let mut cx = Context::new();
+        let limit = Limit::Packets(2);
+        let buffer = FqCodel::new(FqCodelConfig { limit, ..FqCodelConfig::new(1500) });
+        let mut channel =
+            Channel::new(config(10_000), Rng::new(1)).with_queue(Queue::FqCodel(buffer));
+        for _ in 0..5 {
+            let frame = cx.frames.insert(&[], 98);
+            assert_ne!(channel.offer(at(0), &mut cx, frame), Offered::Dropped);
+        }
+        assert_eq!((channel.queued(), channel.stats().drops), (2, 2));
+        assert_eq!(cx.work.dropped(DropReason::QueueFull), 2);
     }
 
     #[test]

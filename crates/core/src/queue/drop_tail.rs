@@ -31,11 +31,7 @@ impl<T> DropTail<T> {
 
     /// Whether a frame of `len` bytes has room.
     pub fn fits(&self, len: u32) -> bool {
-        match self.limit {
-            Limit::Packets(n) => self.entries.len() < n as usize,
-            Limit::Bytes(n) => self.entries.is_empty() || self.bytes + u64::from(len) <= n,
-            Limit::Time(_) => false,
-        }
+        self.limit.admits(self.entries.len(), self.bytes, len)
     }
 
     /// Appends an item of `len` bytes, or gives it back when there is no room.

@@ -1,11 +1,19 @@
 //! Queues of frames with a discipline. An enum, not a trait: the set is closed and the call is hot.
 
+pub mod codel;
 pub mod drop_tail;
+pub mod fq_codel;
+pub mod step_ecn;
 
+use crate::Context;
 use crate::frame::Frame;
-use crate::time::Duration;
+use crate::time::{Duration, Instant};
 use crate::units::BitRate;
+use crate::wire::ip::{self, Marked};
+use crate::work::DropReason;
 pub use drop_tail::DropTail;
+pub use fq_codel::{FqCodel, FqCodelConfig};
+pub use step_ecn::StepEcn;
 
 /// How much a queue may hold.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -26,6 +34,16 @@ impl Limit {
             other => other,
         }
     }
+
+    /// Whether one more frame of `len` bytes has room beside `packets` frames of `bytes` bytes. A limit
+    /// in bytes never refuses the only frame; one in time, not resolved, refuses all.
+    fn admits(self, packets: usize, bytes: u64, len: u32) -> bool {
+        match self {
+            Limit::Packets(n) => packets < n as usize,
+            Limit::Bytes(n) => packets == 0 || bytes + u64::from(len) <= n,
+            Limit::Time(_) => false,
+        }
+    }
 }
 
 /// A queue of frames. Every discipline has the same methods.
@@ -33,60 +51,90 @@ impl Limit {
 pub enum Queue {
     /// First in, first out; what does not fit is refused.
     DropTail(DropTail),
+    /// First in, first out; marks beyond a threshold.
+    StepEcn(StepEcn),
+    /// A queue per flow, served in turns, with a bound on the wait.
+    FqCodel(FqCodel),
+}
+
+/// A frame that a queue did not take; it is the caller's again.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Refused {
+    /// The frame.
+    pub frame: Frame,
+    /// Why.
+    pub reason: DropReason,
 }
 
 impl Queue {
-    /// Appends a frame of `len` bytes, or gives it back when there is no room.
-    pub fn push(&mut self, frame: Frame, len: u32) -> Result<(), Frame> {
+    /// Takes in a frame, marked where the discipline says so, or refuses it. FQ-CoDel refuses nothing:
+    /// it gives up others for it, or the frame itself, and counts them.
+    pub fn push(&mut self, now: Instant, cx: &mut Context, frame: Frame) -> Result<(), Refused> {
+        let len = cx.frames.len(frame) as u32;
+        let refused = |(frame, reason)| Refused { frame, reason };
         match self {
-            Queue::DropTail(q) => q.push(frame, len),
+            Queue::DropTail(q) => {
+                q.push(frame, len).map_err(|frame| refused((frame, DropReason::QueueFull)))
+            }
+            Queue::StepEcn(q) => {
+                q.push(frame, len, |frame| ip::set_ce(cx.frames.bytes_mut(*frame))).map_err(refused)
+            }
+            Queue::FqCodel(q) => {
+                let flow = ip::flow_hash(cx.frames.bytes(frame));
+                q.push(now, frame, len, flow, |frame| cx.drop_frame(frame, DropReason::QueueFull));
+                Ok(())
+            }
         }
     }
-    /// Takes the next frame to send and its length in bytes.
-    pub fn pop(&mut self) -> Option<(Frame, u32)> {
+
+    /// Takes the next frame to send and its length in bytes. CoDel marks or gives up frames on the way
+    /// and counts those, so there may be none though some waited.
+    pub fn pop(&mut self, now: Instant, cx: &mut Context) -> Option<(Frame, u32)> {
         match self {
             Queue::DropTail(q) => q.pop(),
+            Queue::StepEcn(q) => q.pop(),
+            Queue::FqCodel(q) => q.pop(now, |frame| match ip::set_ce(cx.frames.bytes_mut(frame)) {
+                Marked::Marked => Some(frame),
+                Marked::NotCapable => {
+                    cx.drop_frame(frame, DropReason::Congestion);
+                    None
+                }
+            }),
         }
     }
-    /// The length in bytes of the frame that [`Queue::pop`] would give.
-    pub fn peek_len(&self) -> Option<u32> {
-        match self {
-            Queue::DropTail(q) => q.peek_len(),
-        }
-    }
+
     /// Frames waiting.
     pub fn len(&self) -> usize {
         match self {
             Queue::DropTail(q) => q.len(),
+            Queue::StepEcn(q) => q.len(),
+            Queue::FqCodel(q) => q.len(),
         }
     }
+
     /// Bytes waiting.
     pub fn bytes(&self) -> u64 {
         match self {
             Queue::DropTail(q) => q.bytes(),
+            Queue::StepEcn(q) => q.bytes(),
+            Queue::FqCodel(q) => q.bytes(),
         }
     }
+
     /// Whether nothing waits.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
-    /// Takes everything, first to last.
+
+    /// Takes everything as it is, each flow in its order.
     pub fn drain(&mut self) -> impl Iterator<Item = (Frame, u32)> + '_ {
-        match self {
-            Queue::DropTail(q) => q.drain(),
-        }
+        std::iter::from_fn(move || match self {
+            Queue::DropTail(q) => q.pop(),
+            Queue::StepEcn(q) => q.pop(),
+            Queue::FqCodel(q) => q.take_any(),
+        })
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_time_limit_is_the_bytes_of_that_time() {
-        let limit = Limit::Time(Duration::from_millis(500));
-        assert_eq!(limit.at_rate(BitRate::from_bps(28_800)), Limit::Bytes(1800));
-        let packets = Limit::Packets(3);
-        assert_eq!(packets.at_rate(BitRate::from_bps(1)), packets);
-    }
-}
+mod tests;
