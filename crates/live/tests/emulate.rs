@@ -35,7 +35,7 @@ fn one_path() -> Option<Testbed> {
     Some(testbed)
 }
 
-/// Measures until one measurement counts and is within its bounds. A machine so busy that hardly one
+/// Measures until one measurement counts and is within its bounds. A machine so busy that none
 /// counts says nothing about the emulator: that is told and left.
 fn expect(testbed: &mut Testbed, options: &str, measure: impl Fn(&Testbed) -> Result<(), String>) {
     let mut failures = Vec::new();
@@ -51,7 +51,7 @@ fn expect(testbed: &mut Testbed, options: &str, measure: impl Fn(&Testbed) -> Re
             (_, false) => {}
         }
     }
-    if failures.len() < 3 {
+    if failures.is_empty() {
         return eprintln!("skipped: the machine is too busy to measure on ({options})");
     }
     panic!("{options}: {failures:#?}");
