@@ -47,6 +47,109 @@ pub(crate) enum Command {
     Lab(LabCommand),
     /// Check a plan and explain what is wrong with it
     Check(Check),
+    /// Bring up the bonds of a plan at one end
+    Up(Up),
+    /// Take a bond down, or clean up what a kill left behind
+    Down(Name),
+    /// Read the plan of a running bond again; a bad one changes nothing
+    Reload(Name),
+    /// Show running bonds or their links
+    Show(ShowRunning),
+    /// Take a link of the plan into a running bond
+    Enslave(Enslave),
+    /// Let a link of a running bond go
+    Emancipate(Emancipate),
+    /// Show settings of a running bond or link
+    Get(Get),
+    /// Change a setting of a running bond or link
+    Set(Set),
+}
+
+/// `up PLAN`
+#[derive(ClapArgs, Debug)]
+pub(crate) struct Up {
+    /// A file (with `/` or ending in .toml) or the name of a ready plan
+    pub(crate) plan: String,
+    /// Change a key of the plan, such as link.a.rate=20mbit
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// Which end of the plan this machine is [default: the one with the host's name]
+    #[arg(long = "as", value_name = "END")]
+    pub(crate) end: Option<String>,
+    /// Stay in the terminal instead of going to the background
+    #[arg(long)]
+    pub(crate) foreground: bool,
+    /// Print what would be done and do nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+/// `down NAME`, `reload NAME`
+#[derive(ClapArgs, Debug)]
+pub(crate) struct Name {
+    /// The bond
+    pub(crate) name: String,
+}
+
+/// `show [bond|link] [NAME]`
+#[derive(ClapArgs, Debug)]
+pub(crate) struct ShowRunning {
+    /// What to show
+    #[arg(value_enum, default_value_t = What::Bond)]
+    pub(crate) what: What,
+    /// The bond, or BOND.LINK [default: all]
+    pub(crate) name: Option<String>,
+    /// With counters
+    #[arg(short, long)]
+    pub(crate) statistics: bool,
+}
+
+/// What `show` shows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum What {
+    // No rustdoc here: clap would spread the help over many lines for it.
+    Bond,
+    Link,
+}
+
+/// `enslave BOND LINK [RATE]`
+#[derive(ClapArgs, Debug)]
+pub(crate) struct Enslave {
+    /// The bond
+    pub(crate) bond: String,
+    /// A link of its plan
+    pub(crate) link: String,
+    /// Its rate, such as 20mbit, instead of the plan's
+    pub(crate) rate: Option<String>,
+}
+
+/// `emancipate BOND LINK`
+#[derive(ClapArgs, Debug)]
+pub(crate) struct Emancipate {
+    /// The bond
+    pub(crate) bond: String,
+    /// One of its members
+    pub(crate) link: String,
+}
+
+/// `get BOND[.LINK] [KEY]`
+#[derive(ClapArgs, Debug)]
+pub(crate) struct Get {
+    /// The bond, or a member as BOND.LINK
+    pub(crate) of: String,
+    /// The setting [default: all]
+    pub(crate) key: Option<String>,
+}
+
+/// `set BOND[.LINK] KEY VALUE`
+#[derive(ClapArgs, Debug)]
+pub(crate) struct Set {
+    /// The bond, or a member as BOND.LINK
+    pub(crate) of: String,
+    /// The setting, such as rate
+    pub(crate) key: String,
+    /// Its value, as a plan has it
+    pub(crate) value: String,
 }
 
 /// What to do in virtual time.

@@ -14,8 +14,25 @@ pub(crate) enum Exit {
     Usage = 2,
     /// The plan is not valid.
     Plan = 3,
+    /// The process may not do it: a capability is missing.
+    Privilege = 4,
     /// The machine refused, such as a directory that cannot be written.
     Environment = 5,
+    /// The running bond refused, and is as it was.
+    Refused = 7,
+}
+
+impl Exit {
+    /// The exit that a code of a running bond stands for.
+    pub(crate) fn from_code(code: u8) -> Exit {
+        match code {
+            2 => Exit::Usage,
+            3 => Exit::Plan,
+            4 => Exit::Privilege,
+            7 => Exit::Refused,
+            _ => Exit::Environment,
+        }
+    }
 }
 
 impl From<Exit> for ExitCode {

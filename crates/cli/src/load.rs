@@ -7,7 +7,8 @@ use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::Path;
 use trunkline_lab::library::{self, READY, Ready};
-use trunkline_plan::{Document, nearest};
+use trunkline_live::Error;
+use trunkline_plan::{Diagnostics, Document, nearest};
 
 /// Bytes of a file that are read: more than any plan has, so that a wrong file cannot fill the memory.
 const FILE_BYTES_MAX: u64 = 16 << 20;
@@ -45,6 +46,10 @@ fn from_file(plan: &str, output: &Output) -> Result<Document, Exit> {
             _ => Exit::Environment,
         }
     })?;
+    parse(plan, &bytes).map_err(|d| diagnostics::report(&d, output))
+}
+
+fn parse(plan: &str, bytes: &[u8]) -> Result<Document, Diagnostics> {
     let loader = |file: &str| {
         let text = read(Path::new(file))
             .map_err(|error| reason(&error))
@@ -52,7 +57,24 @@ fn from_file(plan: &str, output: &Output) -> Result<Document, Exit> {
         // A plan copied from a ready one finds the ready one's data too.
         text.or_else(|why| library::data(file).map(str::to_owned).ok_or(why))
     };
-    Document::parse(plan, &bytes, &loader).map_err(|d| diagnostics::report(&d, output))
+    Document::parse(plan, bytes, &loader)
+}
+
+/// Loads a plan again for a bond that is up: there is no terminal to tell what goes wrong.
+pub(crate) fn again(plan: &str, set: &[String]) -> Result<Document, Error> {
+    let found = |found: Diagnostics| Error::Plan(found.to_string());
+    let mut document = match (is_file(plan), library::find(plan)) {
+        (false, Some(ready)) => ready.document().map_err(found)?,
+        _ => {
+            let bytes = read(Path::new(plan))
+                .map_err(|error| Error::Plan(format!("{plan}: {}", reason(&error))))?;
+            parse(plan, &bytes).map_err(found)?
+        }
+    };
+    for (key, value) in set.iter().filter_map(|change| change.split_once('=')) {
+        document.set(key.trim(), value.trim()).map_err(found)?;
+    }
+    Ok(document)
 }
 
 fn read(path: &Path) -> std::io::Result<Vec<u8>> {

@@ -4,6 +4,7 @@
 //! 5 environment, 6 peer, 7 refused by the running bond.
 
 mod args;
+mod ask;
 mod check;
 mod diagnostics;
 mod exit;
@@ -12,7 +13,9 @@ mod lab_swarm;
 mod load;
 mod output;
 mod progress;
+mod running;
 mod table;
+mod up;
 
 use args::{Command, LabCommand};
 use clap::Parser;
@@ -29,6 +32,14 @@ fn main() -> ExitCode {
     let output = Output::new(&args.global);
     let ended = match &args.command {
         Command::Check(check) => check::run(check, &output),
+        Command::Up(up) => up::run(up, &output),
+        Command::Down(name) => ask::down(&name.name, &output),
+        Command::Reload(name) => ask::reload(&name.name, &output),
+        Command::Show(show) => running::show(show, &output),
+        Command::Enslave(enslave) => ask::enslave(enslave, &output),
+        Command::Emancipate(emancipate) => ask::emancipate(emancipate, &output),
+        Command::Get(get) => ask::settings(get, &output),
+        Command::Set(set) => ask::set(set, &output),
         Command::Lab(LabCommand::List) => lab_run::list(&output),
         Command::Lab(LabCommand::Show(show)) => lab_run::show(show, &output),
         Command::Lab(LabCommand::Run(run)) => lab_run::run(run, &output),

@@ -3,6 +3,9 @@
 //! A frame holds its first bytes (headers, up to 128 inline, more in a pooled buffer) and a count of
 //! trailing `elided` bytes that exist in length but not in memory. Elided bytes are zeros, so checksums
 //! over them are exact and a capture can be verified. Frames of a real wire elide nothing.
+//!
+//! Headers come and go at the front without moving what is behind: inline bytes lie at the end of their
+//! space, and a pooled buffer keeps [`HEADROOM`] in front.
 
 /// A handle to a frame in [`Frames`]. Whoever holds it passes it on or gives it back with
 /// [`Frames::remove`]; it is `Copy` only so that queues stay plain.
@@ -24,19 +27,81 @@ pub enum LinkChange {
 
 /// Bytes a slot holds without a buffer of its own.
 pub const INLINE_BYTES: usize = 128;
+/// Bytes a pooled buffer keeps free in front of a frame for headers to come.
+pub const HEADROOM: usize = 64;
 
 #[derive(Clone)]
 struct Slot {
     inline: [u8; INLINE_BYTES],
-    /// Bytes in memory: in `inline` when they fit, else in `buffer`.
-    held: u32,
+    /// Where the bytes in memory begin; they reach to the end of `inline` or `buffer`.
+    start: u32,
     elided: u32,
     /// How often the slot has been taken: tells a frame from the next one in its slot.
     serial: u32,
     live: bool,
     corrupt: bool,
     waiting: bool,
+    /// Whether the bytes are in `buffer` and not in `inline`.
+    pooled: bool,
     buffer: Vec<u8>,
+}
+
+impl Slot {
+    const EMPTY: Slot = Slot {
+        inline: [0; INLINE_BYTES],
+        start: 0,
+        elided: 0,
+        serial: 0,
+        live: false,
+        corrupt: false,
+        waiting: false,
+        pooled: false,
+        buffer: Vec::new(),
+    };
+
+    fn bytes(&self) -> &[u8] {
+        let start = self.start as usize;
+        if self.pooled { &self.buffer[start..] } else { &self.inline[start..] }
+    }
+
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        let start = self.start as usize;
+        if self.pooled { &mut self.buffer[start..] } else { &mut self.inline[start..] }
+    }
+
+    /// Stores the bytes of `header` and `payload` with room in front.
+    fn store(&mut self, header: &[u8], payload: &[u8]) {
+        let held = header.len() + payload.len();
+        self.pooled = held > INLINE_BYTES;
+        if self.pooled {
+            self.start = HEADROOM as u32;
+            self.buffer.clear();
+            self.buffer.extend_from_slice(&[0; HEADROOM]);
+            self.buffer.extend_from_slice(header);
+            self.buffer.extend_from_slice(payload);
+        } else {
+            let start = INLINE_BYTES - held;
+            self.start = start as u32;
+            self.inline[start..start + header.len()].copy_from_slice(header);
+            self.inline[start + header.len()..].copy_from_slice(payload);
+        }
+    }
+
+    /// Moves the bytes so that `room` more fit in front.
+    fn make_room(&mut self, room: usize) {
+        if self.pooled {
+            let more = (room + HEADROOM).saturating_sub(self.start as usize);
+            self.buffer.splice(..0, std::iter::repeat_n(0, more));
+            self.start += more as u32;
+        } else {
+            let start = self.start as usize;
+            self.buffer.clear();
+            self.buffer.resize(HEADROOM + room, 0);
+            self.buffer.extend_from_slice(&self.inline[start..]);
+            self.pooled = true;
+            self.start = (HEADROOM + room) as u32;
+        }
+    }
 }
 
 /// Where a frame is on its way out.
@@ -77,34 +142,16 @@ impl Frames {
     /// Stores a frame of `header`, then `payload`, then `elided` zero bytes.
     pub fn insert_parts(&mut self, header: &[u8], payload: &[u8], elided: u32) -> Frame {
         let index = self.free.pop().unwrap_or_else(|| {
-            self.slots.push(Slot {
-                inline: [0; INLINE_BYTES],
-                held: 0,
-                elided: 0,
-                serial: 0,
-                live: false,
-                corrupt: false,
-                waiting: false,
-                buffer: Vec::new(),
-            });
+            self.slots.push(Slot::EMPTY);
             (self.slots.len() - 1) as u32
         });
         let slot = &mut self.slots[index as usize];
-        let held = header.len() + payload.len();
-        slot.held = held as u32;
         slot.elided = elided;
         slot.serial = slot.serial.wrapping_add(1);
         slot.live = true;
         slot.corrupt = false;
         slot.waiting = false;
-        if held <= INLINE_BYTES {
-            slot.inline[..header.len()].copy_from_slice(header);
-            slot.inline[header.len()..held].copy_from_slice(payload);
-        } else {
-            slot.buffer.clear();
-            slot.buffer.extend_from_slice(header);
-            slot.buffer.extend_from_slice(payload);
-        }
+        slot.store(header, payload);
         Frame(index)
     }
 
@@ -114,19 +161,40 @@ impl Frames {
         slot
     }
 
+    fn slot_mut(&mut self, frame: Frame) -> &mut Slot {
+        let slot = &mut self.slots[frame.0 as usize];
+        assert!(slot.live, "a frame was used after it was given back");
+        slot
+    }
+
     /// The bytes that are in memory.
     pub fn bytes(&self, frame: Frame) -> &[u8] {
-        let slot = self.slot(frame);
-        let held = slot.held as usize;
-        if held <= INLINE_BYTES { &slot.inline[..held] } else { &slot.buffer }
+        self.slot(frame).bytes()
     }
 
     /// The bytes that are in memory, to change in place.
     pub fn bytes_mut(&mut self, frame: Frame) -> &mut [u8] {
-        let slot = &mut self.slots[frame.0 as usize];
-        assert!(slot.live, "a frame was used after it was given back");
-        let held = slot.held as usize;
-        if held <= INLINE_BYTES { &mut slot.inline[..held] } else { &mut slot.buffer }
+        self.slot_mut(frame).bytes_mut()
+    }
+
+    /// Puts a header in front of a frame.
+    pub fn prepend(&mut self, frame: Frame, header: &[u8]) {
+        let slot = self.slot_mut(frame);
+        if (slot.start as usize) < header.len() {
+            slot.make_room(header.len());
+        }
+        slot.start -= header.len() as u32;
+        slot.bytes_mut()[..header.len()].copy_from_slice(header);
+    }
+
+    /// Takes `len` bytes off the front of a frame.
+    ///
+    /// # Panics
+    /// When fewer than that are in memory.
+    pub fn strip_front(&mut self, frame: Frame, len: usize) {
+        let slot = self.slot_mut(frame);
+        assert!(len <= slot.bytes().len(), "more than the frame has in memory");
+        slot.start += len as u32;
     }
 
     /// Trailing zero bytes that are not in memory.
@@ -137,7 +205,7 @@ impl Frames {
     /// Logical length in bytes, elided ones included.
     pub fn len(&self, frame: Frame) -> usize {
         let slot = self.slot(frame);
-        slot.held as usize + slot.elided as usize
+        slot.bytes().len() + slot.elided as usize
     }
 
     /// Whether the wire damaged the frame somewhere the bytes in memory may not show.
@@ -268,6 +336,23 @@ mod tests {
         assert_eq!(a, b);
         frames.set_waiting(b, Place::Queue);
         assert!(!frames.is_waiting(ticket));
+    }
+
+    #[test]
+    fn headers_come_and_go_in_front() {
+        let mut frames = Frames::new();
+        for len in [0, 1, 100, 120, 128, 129, 1400] {
+            let body: Vec<u8> = (0..len).map(|i| i as u8).collect();
+            let frame = frames.insert(&body, 7);
+            for round in 0..6u8 {
+                frames.prepend(frame, &[round; 30]);
+            }
+            assert_eq!(frames.len(frame), len + 6 * 30 + 7);
+            assert_eq!(frames.bytes(frame)[..31], [[5; 30].as_slice(), &[4]].concat());
+            frames.strip_front(frame, 6 * 30);
+            assert_eq!(frames.bytes(frame), body);
+            frames.remove(frame);
+        }
     }
 
     #[test]

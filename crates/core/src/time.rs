@@ -29,6 +29,10 @@ pub enum Reason {
     TimeWait,
     /// EQL's one-second queue decay.
     Decay,
+    /// A path is due to be probed, to send feedback or to be judged.
+    Path,
+    /// A packet held for its predecessors has waited long enough.
+    Resequence,
     /// A frame that a transmitter, wire or medium is about to finish.
     Link,
     /// An application's own schedule.

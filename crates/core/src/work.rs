@@ -26,11 +26,17 @@ pub enum DropReason {
     TooBig,
     /// A queue told its sender about congestion, and it could not be marked.
     Congestion,
+    /// Shorter than its header says or needs.
+    Truncated,
+    /// A datagram for another bond, or from a stranger.
+    Foreign,
+    /// It has been received before.
+    Duplicate,
 }
 
 impl DropReason {
     /// Every reason, in counter order.
-    pub const ALL: [DropReason; 11] = [
+    pub const ALL: [DropReason; 14] = [
         DropReason::QueueFull,
         DropReason::NoMember,
         DropReason::MemberDown,
@@ -42,6 +48,9 @@ impl DropReason {
         DropReason::NoConnection,
         DropReason::TooBig,
         DropReason::Congestion,
+        DropReason::Truncated,
+        DropReason::Foreign,
+        DropReason::Duplicate,
     ];
 
     /// The metric label.
@@ -58,6 +67,9 @@ impl DropReason {
             DropReason::NoConnection => "no_connection",
             DropReason::TooBig => "too_big",
             DropReason::Congestion => "congestion",
+            DropReason::Truncated => "truncated",
+            DropReason::Foreign => "foreign",
+            DropReason::Duplicate => "duplicate",
         }
     }
 }

@@ -1,11 +1,12 @@
 //! From a plan to a world.
 
 use crate::apps::{App, bulk::Bulk, ping::Ping};
+use crate::pacer::Pacer;
 use crate::world::{Fault, Lane, Link, World};
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, SocketAddrV4};
 use trunkline_core::Context;
-use trunkline_core::bond::{Bond, BondConfig, MemberConfig};
+use trunkline_core::bond::{Bond, BondConfig, MemberConfig, trunk};
 use trunkline_core::frame::LinkId;
 use trunkline_core::host::{Host, InterfaceId};
 use trunkline_core::link::Chip;
@@ -13,9 +14,9 @@ use trunkline_core::link::channel::{Channel, ChannelConfig, Clocking};
 use trunkline_core::link::wire::WireConfig;
 use trunkline_core::queue::Limit;
 use trunkline_core::rng::Rng;
-use trunkline_core::time::Instant;
+use trunkline_core::time::{Duration, Instant};
 use trunkline_core::trace::Direction;
-use trunkline_plan::model::{self, Plan};
+use trunkline_plan::model::{self, LinkKind, Plan};
 
 /// The port the first flow's receiver listens on; the others follow by one.
 pub(crate) const FIRST_PORT: u16 = 5001;
@@ -44,15 +45,17 @@ pub fn world(plan: &Plan, seed: u64) -> World {
     let addresses = addresses(plan);
     for (index, bond) in plan.bonds.iter().enumerate() {
         let ends = [host_of(&bond.ends[0]), host_of(&bond.ends[1])];
-        let interfaces = attach(plan, index, addresses[index], &ends, &mut hosts);
+        let interfaces = attach(plan, index, addresses[index], &ends, &mut hosts, &rng);
         for &member in &bond.members {
             let lanes = [0, 1].map(|lane| {
                 let config = member_config(plan, bond, member, lane);
                 let channel = channel(plan, member, lane, &rng);
-                Lane::new(channel, ends[lane], ends[1 - lane], interfaces[lane], config)
+                let pacer = pacer(&plan.links[member], lane);
+                Lane::new(channel, pacer, ends[lane], ends[1 - lane], interfaces[lane], config)
             });
             let chip = plan.lab.chips.iter().position(|chip| chip.links.contains(&member));
-            links[member] = Some(Link { lanes, chip, up: true });
+            let skip = plan.links[member].header_len() as usize;
+            links[member] = Some(Link { lanes, chip, up: true, dark: false, skip });
         }
     }
     let links = links.into_iter().flatten().collect();
@@ -73,6 +76,7 @@ pub fn world(plan: &Plan, seed: u64) -> World {
 fn fault(fault: &model::Fault) -> Fault {
     Fault {
         link: fault.link,
+        kind: fault.kind,
         down_at: Instant::ZERO + fault.down_at,
         up_at: fault.up_at().map(|at| Instant::ZERO + at),
     }
@@ -121,11 +125,14 @@ fn attach(
     addresses: [Ipv4Addr; 2],
     ends: &[usize; 2],
     hosts: &mut [Host],
+    rng: &Rng,
 ) -> [InterfaceId; 2] {
     let bond = &plan.bonds[index];
     let links: Vec<LinkId> = bond.members.iter().map(|m| LinkId(*m as u16)).collect();
     [0, 1].map(|end| {
+        let mut epochs = rng.fork("epoch").fork(&bond.name).fork(&bond.ends[end]);
         let config = BondConfig {
+            trunk: plan.trunk_config(index, end, epochs.next_u32()),
             mode: bond.mode[end],
             mtu: bond.mtu,
             max_slaves: bond.max_slaves,
@@ -137,19 +144,24 @@ fn attach(
     })
 }
 
-/// Bits per second of one of a link's directions: lane 0 runs up.
-fn rate(link: &model::Link, lane: usize) -> trunkline_core::units::BitRate {
-    if lane == 0 { link.rate.up } else { link.rate.down }
+/// Bits per second in one direction: lane 0 runs up.
+fn rate(rates: model::Rates, lane: usize) -> trunkline_core::units::BitRate {
+    if lane == 0 { rates.up } else { rates.down }
 }
 
 fn member_config(plan: &Plan, bond: &model::Bond, member: usize, lane: usize) -> MemberConfig {
     let link = &plan.links[member];
+    // What a tunnel's path is like, its bond has to find out.
+    let (delay, queue) = match link.kind {
+        LinkKind::Serial => (link.lab.delay, link.lab.queue),
+        LinkKind::Udp => (Duration::ZERO, trunk::MEMBER_QUEUE),
+    };
     MemberConfig {
         link: LinkId(member as u16),
-        rate: rate(link, lane),
+        rate: rate(link.rate, lane),
         weight: link.weight,
-        delay: link.lab.delay,
-        queue: link.lab.queue,
+        delay,
+        queue,
         priority: -(bond.members.iter().position(|m| *m == member).unwrap_or(0) as i32),
         framing: link.framing,
     }
@@ -161,7 +173,7 @@ fn channel(plan: &Plan, member: usize, lane: usize, rng: &Rng) -> Channel {
     let config = ChannelConfig {
         link: LinkId(member as u16),
         direction: if lane == 0 { Direction::Up } else { Direction::Down },
-        rate: rate(link, lane),
+        rate: rate(link.lab.rate.unwrap_or(link.rate), lane),
         framing: link.framing,
         clocking: if on_chip { Clocking::Chip } else { Clocking::Own },
         wire: WireConfig {
@@ -173,9 +185,15 @@ fn channel(plan: &Plan, member: usize, lane: usize, rng: &Rng) -> Channel {
             reorder_delay: link.lab.reorder.delay,
             corruption: link.lab.corrupt,
         },
-        queue: None,
+        queue: link.lab.rate.map(|_| link.lab.queue),
     };
     Channel::new(config, rng.fork("link").fork(&link.name).fork(["up", "down"][lane]))
+}
+
+/// Where the network carries another rate than the link is told, frames are paced at the link's rate into
+/// the network's queue; elsewhere the network's transmitter is the pacer.
+fn pacer(link: &model::Link, lane: usize) -> Option<Pacer> {
+    link.lab.rate.map(|_| Pacer::new(rate(link.rate, lane), link.framing))
 }
 
 /// Makes a flow's application. It sends from the first host to `peer`, an address of the second.

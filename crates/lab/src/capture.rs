@@ -1,8 +1,10 @@
-//! Captures: the frames of a run as pcapng, one interface per link and direction.
+//! Captures: the packets of a run as pcapng, one interface per link and direction. Our header is left
+//! out, and so are the datagrams of a trunk's own.
 
 use trunkline_core::frame::LinkId;
 use trunkline_core::trace::pcapng::{self, LinkType};
 use trunkline_core::trace::{Direction, Event, Record};
+use trunkline_core::wire::trunk;
 use trunkline_plan::model::Plan;
 
 /// A file of every frame given to a transmitter, captured above the framing.
@@ -18,10 +20,18 @@ pub(crate) fn pcapng(plan: &Plan, records: &[Record]) -> Vec<u8> {
     for record in records {
         if let Event::Frame { link: LinkId(link), direction, bytes, len } = &record.event {
             let interface = 2 * u32::from(*link) + u32::from(*direction == Direction::Down);
-            pcapng::enhanced_packet(&mut out, interface, record.at, bytes, *len);
+            let skip = plan.links[usize::from(*link)].header_len() as u32;
+            let is_control = skip > 0 && !is_data(bytes);
+            if let Some(packet) = bytes.get(skip as usize..).filter(|_| !is_control) {
+                pcapng::enhanced_packet(&mut out, interface, record.at, packet, *len - skip);
+            }
         }
     }
     out
+}
+
+fn is_data(bytes: &[u8]) -> bool {
+    trunk::Repr::parse(bytes).is_ok_and(|repr| matches!(repr.kind, trunk::Kind::Data(_)))
 }
 
 /// A file name of letters, digits, dots and dashes.

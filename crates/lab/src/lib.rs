@@ -20,6 +20,7 @@ mod knee;
 pub mod library;
 pub mod metrics;
 mod observe;
+mod pacer;
 pub mod result;
 pub mod swarm;
 pub mod world;

@@ -58,6 +58,12 @@ pub const READY: &[Ready] = &[
         false,
         "two unequal modems: the plan to start from"
     ),
+    plan!(
+        "udp-two-paths",
+        "udp-two-paths.toml",
+        false,
+        "two UDP paths in clear: the first plan for a real wire"
+    ),
 ];
 
 /// Files that ready plans name as their data or include.

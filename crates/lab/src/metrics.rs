@@ -213,7 +213,7 @@ fn ceiling(plan: &Plan, flow: &model::Flow, connection: &Connection) -> Option<f
     (payload > 0).then(|| {
         members(plan, flow)
             .map(|(rate, link)| {
-                let wire_bits = link.framing.mean_wire_millibits(len) as f64 / 1000.0;
+                let wire_bits = link.mean_wire_millibits(len) as f64 / 1000.0;
                 rate * 8.0 * payload as f64 / wire_bits
             })
             .sum()

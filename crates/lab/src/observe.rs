@@ -44,9 +44,9 @@ impl Observer {
         self.orders.iter().find(|order| order.port == port)
     }
 
-    /// A frame reached its host.
-    pub(crate) fn arrived(&mut self, cx: &Context, frame: Frame) {
-        let bytes = cx.frames.bytes(frame);
+    /// A frame reached its host; the packet in it begins after `skip` bytes.
+    pub(crate) fn arrived(&mut self, cx: &Context, frame: Frame, skip: usize) {
+        let bytes = cx.frames.bytes(frame).get(skip..).unwrap_or_default();
         if bytes.len() < DESTINATION_PORT_OFFSET + 2 || bytes[PROTOCOL_OFFSET] != Protocol::TCP.0 {
             return;
         }

@@ -6,15 +6,17 @@
 
 use crate::apps::{App, Call};
 use crate::observe::Observer;
+use crate::pacer::Pacer;
 use std::collections::VecDeque;
 use trunkline_core::Context;
 use trunkline_core::bond::MemberConfig;
 use trunkline_core::deadlines::Deadlines;
 use trunkline_core::frame::{Burst, Frame, LinkChange, LinkId};
 use trunkline_core::host::{Event, Host, InterfaceId};
-use trunkline_core::link::channel::{Channel, Started};
+use trunkline_core::link::channel::{Channel, Offered, Started};
 use trunkline_core::link::chip::Chip;
 use trunkline_core::time::{Duration, Instant};
+use trunkline_plan::model::FaultKind;
 
 /// Events between two reports of progress.
 const STEPS_PER_REPORT: u32 = 16_384;
@@ -22,6 +24,8 @@ const STEPS_PER_REPORT: u32 = 16_384;
 /// One of a link's two directions.
 pub(crate) struct Lane {
     pub(crate) channel: Channel,
+    /// What keeps the sender to its rate, where the channel does not.
+    pacer: Option<Pacer>,
     /// Frames handed over by the sender that the transmitter has not begun.
     handed: VecDeque<Frame>,
     /// The host that sends into it, and the one it leads to.
@@ -35,12 +39,29 @@ pub(crate) struct Lane {
 impl Lane {
     pub(crate) fn new(
         channel: Channel,
+        pacer: Option<Pacer>,
         from: usize,
         to: usize,
         interface: InterfaceId,
         member: MemberConfig,
     ) -> Self {
-        Lane { channel, handed: VecDeque::new(), from, to, interface, member }
+        Lane { channel, pacer, handed: VecDeque::new(), from, to, interface, member }
+    }
+
+    /// Whether the sender can begin a frame.
+    fn idle(&self) -> bool {
+        self.pacer.as_ref().map_or(self.channel.idle(), Pacer::idle)
+    }
+
+    fn next_timeout(&self) -> Option<Instant> {
+        let paced = self.pacer.as_ref().and_then(Pacer::finishes);
+        paced.into_iter().chain(self.channel.next_timeout()).min()
+    }
+
+    fn held_frames(&self) -> usize {
+        let paced = self.pacer.as_ref().is_some_and(|pacer| !pacer.idle());
+        let sending = usize::from(paced) + usize::from(!self.channel.idle());
+        self.handed.len() + sending + self.channel.queued() + self.channel.wire().len()
     }
 }
 
@@ -48,13 +69,19 @@ impl Lane {
 pub(crate) struct Link {
     pub(crate) lanes: [Lane; 2],
     pub(crate) chip: Option<usize>,
+    /// Whether its ends see a carrier.
     pub(crate) up: bool,
+    /// Whether it loses everything while they do.
+    pub(crate) dark: bool,
+    /// Bytes of our header in front of each packet.
+    pub(crate) skip: usize,
 }
 
 /// A link that goes down, and comes back.
 #[derive(Clone, Copy)]
 pub(crate) struct Fault {
     pub(crate) link: usize,
+    pub(crate) kind: FaultKind,
     pub(crate) down_at: Instant,
     pub(crate) up_at: Option<Instant>,
 }
@@ -220,16 +247,29 @@ impl World {
 
     /// A lane's transmitter has finished, or its wire has something to deliver.
     fn lane_due(&mut self, link: usize, lane: usize) {
+        self.paced(link, lane);
         if self.links[link].lanes[lane].channel.finishes().is_some_and(|at| at <= self.now) {
             self.finish(link, lane);
         }
         let to = self.links[link].lanes[lane].to;
         while let Some(frame) = self.links[link].lanes[lane].channel.poll_arrival(self.now) {
-            self.observer.arrived(&self.cx, frame);
+            self.observer.arrived(&self.cx, frame, self.links[link].skip);
             self.hosts[to].handle_frame(self.now, &mut self.cx, LinkId(link as u16), frame);
             self.serve(to);
         }
         self.arm_lane(link, lane);
+    }
+
+    /// A paced frame's time is over: it is the network's, and the sender may begin the next.
+    fn paced(&mut self, link: usize, lane: usize) {
+        let this = &mut self.links[link].lanes[lane];
+        let Some(frame) = this.pacer.as_mut().and_then(|pacer| pacer.finish(self.now)) else {
+            return;
+        };
+        let (from, bytes) = (this.from, self.cx.frames.len(frame) as u64);
+        let offered = this.channel.offer(self.now, &mut self.cx, frame);
+        self.packet_hops += u64::from(matches!(offered, Offered::Started(_)));
+        self.transmitted(link, lane, from, bytes);
     }
 
     fn chip_due(&mut self, chip: usize) {
@@ -243,7 +283,18 @@ impl World {
     /// A frame has left the transmitter: tell the sender, begin the next.
     fn finish(&mut self, link: usize, lane: usize) {
         let bytes = self.links[link].lanes[lane].channel.finish(self.now, &mut self.cx);
-        let from = self.links[link].lanes[lane].from;
+        let this = &mut self.links[link].lanes[lane];
+        if this.pacer.is_some() {
+            let resumed = this.channel.resume(self.now, &mut self.cx);
+            self.packet_hops += u64::from(resumed.is_some());
+            return;
+        }
+        let from = this.from;
+        self.transmitted(link, lane, from, bytes);
+    }
+
+    /// The sender's frame is out: it may begin the next.
+    fn transmitted(&mut self, link: usize, lane: usize, from: usize, bytes: u64) {
         self.begin_next(link, lane);
         self.hosts[from].handle_transmitted(self.now, &mut self.cx, LinkId(link as u16), bytes);
         self.serve(from);
@@ -255,6 +306,10 @@ impl World {
         let Some(frame) = this.lanes[lane].handed.pop_front() else {
             return;
         };
+        if let Some(pacer) = &mut this.lanes[lane].pacer {
+            pacer.start(self.now, &self.cx, frame);
+            return self.arm_lane(link, lane);
+        }
         self.packet_hops += 1;
         let started = this.lanes[lane].channel.start(self.now, &mut self.cx, frame);
         match (started, this.chip) {
@@ -268,7 +323,7 @@ impl World {
     }
 
     fn arm_lane(&mut self, link: usize, lane: usize) {
-        let next = self.links[link].lanes[lane].channel.next_timeout();
+        let next = self.links[link].lanes[lane].next_timeout();
         self.arm(Source::Lane(link, lane), next);
     }
 
@@ -297,7 +352,7 @@ impl World {
             return false;
         };
         let this = &self.links[link].lanes[lane];
-        if !self.links[link].up || !this.channel.idle() || !this.handed.is_empty() {
+        if !self.links[link].up || !this.idle() || !this.handed.is_empty() {
             return false;
         }
         self.burst.clear();
@@ -324,12 +379,36 @@ impl World {
 
     /// A fault begins or ends. Faults of one link never overlap: the plan sees to that.
     fn fault_due(&mut self, fault: usize) {
-        let Fault { link, down_at, up_at } = self.faults[fault];
-        if self.now == down_at {
-            self.cut(link);
-            self.arm(Source::Fault(fault), up_at);
-        } else {
-            self.restore(link);
+        let Fault { link, kind, up_at, .. } = self.faults[fault];
+        let Link { up, dark, .. } = self.links[link];
+        match (kind, up, dark) {
+            (FaultKind::Carrier, true, _) => self.cut(link),
+            (FaultKind::Blackhole, _, false) => self.darken(link),
+            (FaultKind::Carrier, false, _) => return self.restore(link),
+            (FaultKind::Blackhole, _, true) => return self.lighten(link),
+        }
+        self.arm(Source::Fault(fault), up_at);
+    }
+
+    /// Loses what is sent from now on and what is on the wires, and tells nobody.
+    pub(crate) fn darken(&mut self, link: usize) {
+        self.links[link].dark = true;
+        self.change_channels(link, LinkChange::Down);
+    }
+
+    /// Ends what [`World::darken`] began.
+    pub(crate) fn lighten(&mut self, link: usize) {
+        self.links[link].dark = false;
+        if self.links[link].up {
+            self.change_channels(link, LinkChange::Up);
+        }
+    }
+
+    fn change_channels(&mut self, link: usize, change: LinkChange) {
+        for lane in 0..2 {
+            let channel = &mut self.links[link].lanes[lane].channel;
+            channel.handle_link(self.now, &mut self.cx, change);
+            self.arm_lane(link, lane);
         }
     }
 
@@ -337,26 +416,15 @@ impl World {
     /// ends see no carrier.
     pub(crate) fn cut(&mut self, link: usize) {
         self.links[link].up = false;
-        for lane in 0..2 {
-            self.links[link].lanes[lane].channel.handle_link(
-                self.now,
-                &mut self.cx,
-                LinkChange::Down,
-            );
-            self.arm_lane(link, lane);
-        }
+        self.change_channels(link, LinkChange::Down);
         self.tell(link, LinkChange::Down);
     }
 
     /// Brings a link back. Its connection manager enslaves it again where the bond has buried it.
     pub(crate) fn restore(&mut self, link: usize) {
         self.links[link].up = true;
-        for lane in 0..2 {
-            self.links[link].lanes[lane].channel.handle_link(
-                self.now,
-                &mut self.cx,
-                LinkChange::Up,
-            );
+        if !self.links[link].dark {
+            self.change_channels(link, LinkChange::Up);
         }
         self.tell(link, LinkChange::Up);
         self.enslave(link);
@@ -399,15 +467,7 @@ impl World {
     /// Checks that every frame is somewhere: none leaked, none in two places.
     pub fn check_frames(&self) -> Result<(), String> {
         let lanes = self.links.iter().flat_map(|link| &link.lanes);
-        let on_links: usize = lanes
-            .map(|lane| {
-                let channel = &lane.channel;
-                lane.handed.len()
-                    + usize::from(!channel.idle())
-                    + channel.queued()
-                    + channel.wire().len()
-            })
-            .sum();
+        let on_links: usize = lanes.map(Lane::held_frames).sum();
         let in_hosts: usize = self.hosts.iter().map(Host::held_frames).sum();
         let live = self.cx.frames.live();
         match live == on_links + in_hosts {

@@ -1,3 +1,25 @@
-//! The real thing on Linux: the core's objects driven by the machine's clock, sockets and devices.
+//! Real wires on Linux: the same core, driven by a clock, TUN devices and sockets.
+//!
+//! [`setup`] is a plan seen from one end, [`apply::up`] makes it of the machine or leaves nothing behind,
+//! and [`reactor::Reactor`] runs it until it is taken down. Nothing is global: a reactor owns its bonds.
 
+pub mod apply;
+pub mod clock;
+pub mod control;
+pub mod driver;
 pub mod emulate;
+pub mod error;
+pub mod netlink;
+pub mod pacer;
+pub mod path;
+pub mod plan;
+pub mod reactor;
+pub mod report;
+mod requests;
+pub mod running;
+pub mod setup;
+pub mod sockets;
+pub mod state;
+pub mod sys;
+
+pub use error::Error;

@@ -3,7 +3,9 @@
 //! Names are resolved to positions, defaults are filled in, units are converted. Nothing here reads
 //! text; the schema builds these values.
 
+use std::net::{IpAddr, SocketAddr};
 use trunkline_core::bond::Mode;
+use trunkline_core::bond::trunk::{self, Monitor, Reorder as Order};
 use trunkline_core::link::framing::Framing;
 use trunkline_core::queue::Limit;
 use trunkline_core::tcp::config::Config;
@@ -36,8 +38,10 @@ pub struct Link {
     pub rate: Rates,
     /// What the bond is told of its rate; the upward rate unless the plan says otherwise.
     pub weight: BitRate,
-    /// Largest packet in bytes, when the link has a limit of its own.
+    /// Largest packet in bytes, when the link has a limit of its own; with a tunnel's headers around it.
     pub mtu: Option<u16>,
+    /// Whether packets carry our header.
+    pub trunk: Trunk,
     /// What a packet costs on the wire.
     pub framing: Framing,
     /// How virtual time treats it.
@@ -51,6 +55,17 @@ pub struct Link {
 pub enum LinkKind {
     /// A serial line: a tty, a modem.
     Serial,
+    /// A tunnel: each packet in a UDP datagram.
+    Udp,
+}
+
+/// Whether a link's packets carry our header with sequences (`trunk` in the plan).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Trunk {
+    /// They go as they are.
+    Off,
+    /// They do: both ends are ours.
+    On,
 }
 
 /// The rates of a link's two directions; up runs from a bond's first end to its second.
@@ -79,6 +94,8 @@ pub struct LinkLab {
     pub reorder: Reorder,
     /// Share of frames damaged.
     pub corrupt: Ratio,
+    /// What the network really carries, where that is not the link's rate.
+    pub rate: Option<Rates>,
 }
 
 /// Reordering on a wire.
@@ -103,6 +120,17 @@ pub struct LinkAt {
     pub flow: Option<FlowControl>,
     /// The network device the link is bound to.
     pub device: Option<String>,
+    /// Where the other end is heard from and sent to.
+    pub remote: Option<Remote>,
+}
+
+/// The other end of a tunnel, as it is seen from one end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Remote {
+    /// Its address.
+    pub ip: IpAddr,
+    /// Its port; none where only it can begin, from a port of its choice.
+    pub port: Option<u16>,
 }
 
 /// Flow control on a tty.
@@ -134,6 +162,12 @@ pub struct Bond {
     pub mtu: u16,
     /// How many members EQL takes (`max_slaves`).
     pub max_slaves: u16,
+    /// Whether members carry our header: all or none.
+    pub trunk: Trunk,
+    /// Whether a trunk puts flows back into order.
+    pub reorder: Order,
+    /// How a trunk watches its paths.
+    pub monitor: Monitor,
 }
 
 /// One end of a bond on its machine.
@@ -147,6 +181,8 @@ pub struct End {
     pub kind: EndKind,
     /// Addresses of the device.
     pub address: Vec<Address>,
+    /// Where tunnels are listened for.
+    pub listen: Option<SocketAddr>,
 }
 
 /// What programs see of an end.
@@ -164,7 +200,7 @@ pub enum EndKind {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Address {
     /// The address.
-    pub ip: std::net::IpAddr,
+    pub ip: IpAddr,
     /// Bits of the prefix.
     pub prefix: u8,
 }
@@ -302,6 +338,8 @@ pub struct Fault {
     pub link: usize,
     /// When it goes down, from the start.
     pub down_at: Duration,
+    /// Whether the ends notice.
+    pub kind: FaultKind,
     /// How long it stays down; `None` is for good.
     pub up_after: Option<Duration>,
 }
@@ -311,6 +349,15 @@ impl Fault {
     pub fn up_at(&self) -> Option<Duration> {
         self.up_after.map(|after| self.down_at + after)
     }
+}
+
+/// What a fault looks like.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FaultKind {
+    /// Both ends lose the carrier.
+    Carrier,
+    /// Everything is lost, and nobody is told.
+    Blackhole,
 }
 
 /// A condition on a metric after the run.
@@ -332,9 +379,43 @@ impl Plan {
         self.links.iter().position(|l| l.name == name)
     }
 
+    /// What the trunk of a bond is told at one of its ends, 0 or 1; none where it is no trunk. In clear
+    /// nothing is agreed on beforehand: the numbers of the two ends follow from their names.
+    pub fn trunk_config(&self, bond: usize, end: usize, epoch: u32) -> Option<trunk::Config> {
+        let bond = self.bonds.get(bond).filter(|bond| bond.trunk == Trunk::On)?;
+        let index = |end: &str| number(&format!("{}\0{}\0{end}", self.name, bond.name));
+        Some(trunk::Config {
+            local_index: index(&bond.ends[end]),
+            peer_index: index(&bond.ends[1 - end]),
+            epoch,
+            reorder: bond.reorder,
+            monitor: bond.monitor,
+        })
+    }
+
     /// Whether a run depends on its seed.
     pub fn has_randomness(&self) -> bool {
         self.links.iter().any(|l| l.lab.has_randomness())
+    }
+}
+
+/// A number for a name: FNV-1a with 32 bits.
+fn number(name: &str) -> u32 {
+    name.bytes().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
+}
+
+impl Link {
+    /// Bytes our header adds to a packet.
+    pub const fn header_len(&self) -> u64 {
+        match self.trunk {
+            Trunk::Off => 0,
+            Trunk::On => trunkline_core::wire::trunk::HEADER_LEN as u64,
+        }
+    }
+
+    /// Thousandths of a bit that a packet of `len` bytes takes on the line in the mean, with all headers.
+    pub const fn mean_wire_millibits(&self, len: u64) -> u64 {
+        self.framing.mean_wire_millibits(len + self.header_len())
     }
 }
 

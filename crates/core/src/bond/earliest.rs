@@ -10,6 +10,7 @@
 //! Frames of equal length leave in an order that arrives in order. A shorter one could pass a longer one
 //! of its own flow that went to a slower member, and nobody puts them in order again: so it takes the
 //! first member that gets it there after its predecessor, if one has room. Other flows it may pass.
+//! Where the receiver puts flows back into order, each frame simply goes where it arrives first.
 //!
 //! While every member is down frames wait too, as far as the bond's ingress queue goes: a flap shorter
 //! than that loses nothing.
@@ -26,6 +27,16 @@ const FORGET: u32 = 16;
 /// each other, which costs nothing but a little choice.
 const FLOW_BITS: u32 = 6;
 
+/// Who sees to the order of a flow.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum OrderedBy {
+    /// The scheduler, as far as it can.
+    #[default]
+    Sender,
+    /// The peer's resequencer.
+    Receiver,
+}
+
 /// The policy's memory.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Earliest {
@@ -34,11 +45,12 @@ pub struct Earliest {
     longest: u32,
     /// Expected arrival of the last frame of each flow.
     last_arrival: [Instant; 1 << FLOW_BITS],
+    ordered_by: OrderedBy,
 }
 
 impl Default for Earliest {
     fn default() -> Self {
-        Earliest { longest: 0, last_arrival: [Instant::ZERO; 1 << FLOW_BITS] }
+        Earliest::new(OrderedBy::Sender)
     }
 }
 
@@ -53,16 +65,24 @@ fn sooner(best: Choice, index: usize, arrival: Instant) -> Choice {
 }
 
 impl Earliest {
+    /// The policy at its start.
+    pub const fn new(ordered_by: OrderedBy) -> Self {
+        Earliest { longest: 0, last_arrival: [Instant::ZERO; 1 << FLOW_BITS], ordered_by }
+    }
+
     pub(super) fn pick(&self, now: Instant, members: &[Member], meta: FrameMeta) -> Target {
         if members.is_empty() {
             return Target::None;
         }
-        let predecessor = self.last_arrival[bucket(meta.flow)];
+        let predecessor = match self.ordered_by {
+            OrderedBy::Sender => self.last_arrival[bucket(meta.flow)],
+            OrderedBy::Receiver => Instant::ZERO,
+        };
         let longest = self.longest.max(meta.len);
         let mut horizon = Duration::ZERO;
         let (mut first, mut in_order): (Choice, Choice) = (None, None);
         for (index, member) in members.iter().enumerate().filter(|(_, m)| m.is_up()) {
-            horizon = horizon.max(member.wire_time(longest) + member.config().delay);
+            horizon = horizon.max(member.wire_time(longest) + member.delay());
             let arrival = member.arrival(now, meta.len);
             first = sooner(first, index, arrival);
             if arrival >= predecessor {

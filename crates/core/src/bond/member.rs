@@ -4,11 +4,13 @@
 //! are kept as times on the wire, framing included.
 
 use super::eql;
+use super::trunk::Standing;
 use crate::frame::{Burst, Frame, LinkChange, LinkId};
 use crate::link::Framing;
 use crate::queue::{DropTail, Limit};
 use crate::time::{Duration, Instant};
 use crate::units::BitRate;
+use crate::wire::trunk::Turn;
 use std::collections::VecDeque;
 
 /// The longest run committed and handed out at once, at the member's rate (but always one frame).
@@ -53,6 +55,8 @@ pub struct MemberStats {
 pub(super) struct Waiting {
     pub(super) frame: Frame,
     pub(super) flow: u32,
+    /// Its place in its flow, once it has been committed to a member of a trunk.
+    pub(super) turn: Option<Turn>,
 }
 
 /// One member: a link as its bond sees it.
@@ -60,6 +64,12 @@ pub(super) struct Waiting {
 pub struct Member {
     config: MemberConfig,
     state: LinkChange,
+    /// Down while a trunk's path is not to be used.
+    standing: Standing,
+    /// Propagation time: as configured, until a trunk has measured it.
+    delay: Duration,
+    /// Bytes that go in front of every packet.
+    header: u32,
     waiting: DropTail<Waiting>,
     /// Lengths of the frames handed out that the wire has not reported yet.
     in_flight: VecDeque<u32>,
@@ -71,8 +81,9 @@ pub struct Member {
     /// What every packet takes on the wire, and what each of its bytes adds in 2^-16 nanoseconds.
     per_packet: Duration,
     per_byte: u64,
-    /// When the first frame in flight should be out.
+    /// When the first frame in flight should be out, and when the last.
     head_done: Instant,
+    all_done: Instant,
     run_bytes: u32,
     pub(super) eql: eql::Record,
     pub(super) stats: MemberStats,
@@ -93,7 +104,8 @@ fn nanos_per_byte(config: &MemberConfig) -> u64 {
 }
 
 impl Member {
-    pub(super) fn new(config: MemberConfig) -> Self {
+    /// A member with nothing committed. `header` bytes go in front of each packet.
+    pub(super) fn new(config: MemberConfig, header: u32) -> Self {
         let limit = match config.queue.at_rate(config.rate) {
             Limit::Packets(n) => Limit::Packets(n.max(1)),
             other => other,
@@ -101,14 +113,18 @@ impl Member {
         Member {
             config,
             state: LinkChange::Up,
+            standing: Standing::Good,
+            delay: config.delay,
+            header,
             waiting: DropTail::new(limit),
             in_flight: VecDeque::new(),
             in_flight_bytes: 0,
             reported: 0,
             backlog: Duration::ZERO,
-            per_packet: config.rate.time_for_bits(framing_bits(&config, 0)),
+            per_packet: config.rate.time_for_bits(framing_bits(&config, u64::from(header))),
             per_byte: nanos_per_byte(&config),
             head_done: Instant::ZERO,
+            all_done: Instant::ZERO,
             run_bytes: u32::try_from(config.rate.bits_in(RUN_TIME) / 8).unwrap_or(u32::MAX),
             eql: eql::Record::new(config.weight),
             stats: MemberStats::default(),
@@ -123,9 +139,21 @@ impl Member {
     pub const fn config(&self) -> &MemberConfig {
         &self.config
     }
-    /// Whether its link is up.
+    /// Whether its link is up and, in a trunk, its path not to be avoided.
     pub const fn is_up(&self) -> bool {
+        self.has_carrier() && !matches!(self.standing, Standing::Down)
+    }
+    /// Whether its link is up.
+    pub const fn has_carrier(&self) -> bool {
         matches!(self.state, LinkChange::Up)
+    }
+    /// Propagation time: as configured, or in a trunk how much later than over the quickest member.
+    pub const fn delay(&self) -> Duration {
+        self.delay
+    }
+    /// Bytes committed to it that the wire does not have yet.
+    pub const fn held_bytes(&self) -> u64 {
+        self.waiting.bytes() + self.in_flight_bytes
     }
     /// Frames committed to it that the wire does not have yet.
     pub fn held_frames(&self) -> usize {
@@ -165,7 +193,7 @@ impl Member {
             Some(head) => (now.max(self.head_done), self.backlog - self.wire_time(*head)),
             None => (now, self.backlog),
         };
-        start + behind + self.wire_time(len) + self.config.delay
+        start + behind + self.wire_time(len) + self.delay
     }
     /// The most bytes that follow each other to it at once, unless one frame is longer.
     pub const fn run_bytes(&self) -> u32 {
@@ -176,6 +204,14 @@ impl Member {
         self.state = state;
     }
 
+    pub(super) fn set_standing(&mut self, standing: Standing) {
+        self.standing = standing;
+    }
+
+    pub(super) fn set_delay(&mut self, delay: Duration) {
+        self.delay = delay;
+    }
+
     pub(super) fn set_weight(&mut self, weight: BitRate) {
         self.config.weight = weight;
         self.eql.weight = weight;
@@ -183,7 +219,7 @@ impl Member {
 
     /// Takes what the bond is told anew; the frames held stay, EQL's count starts again.
     pub(super) fn reconfigure(&mut self, config: MemberConfig) {
-        let mut fresh = Member::new(config);
+        let mut fresh = Member::new(config, self.header);
         for (waiting, len) in self.waiting.drain() {
             fresh.backlog += fresh.wire_time(len);
             fresh.waiting.push_back_unbounded(waiting, len);
@@ -195,7 +231,9 @@ impl Member {
         fresh.in_flight_bytes = self.in_flight_bytes;
         fresh.reported = self.reported;
         fresh.head_done = self.head_done;
+        fresh.all_done = self.all_done;
         fresh.state = self.state;
+        fresh.standing = self.standing;
         fresh.stats = self.stats;
         *self = fresh;
     }
@@ -236,21 +274,42 @@ impl Member {
         }
         self.in_flight_bytes = 0;
         self.reported = 0;
+        self.all_done = Instant::ZERO;
     }
 
-    /// Hands out a run of equal frames of at most [`RUN_TIME`], or one frame.
-    pub(super) fn transmit(&mut self, now: Instant, burst: &mut Burst) {
+    /// Counts a frame of `len` bytes as handed out; answers when it should be out.
+    fn fly(&mut self, now: Instant, len: u32) -> Instant {
+        if self.in_flight.is_empty() {
+            self.head_done = now + self.wire_time(len);
+        }
+        self.in_flight.push_back(len);
+        self.in_flight_bytes += u64::from(len);
+        self.all_done = self.all_done.max(now) + self.wire_time(len);
+        self.all_done
+    }
+
+    /// Counts a frame of a trunk's own as handed out; answers when it should be out.
+    pub(super) fn transmit_control(&mut self, now: Instant, len: u32) -> Instant {
+        self.backlog += self.wire_time(len);
+        self.fly(now, len)
+    }
+
+    /// Hands out a run of equal frames of at most [`RUN_TIME`], or one frame. `seal` gets each with the
+    /// time it should be out, to put its header on.
+    pub(super) fn transmit(
+        &mut self,
+        now: Instant,
+        burst: &mut Burst,
+        mut seal: impl FnMut(&Waiting, Instant),
+    ) {
         let mut left = self.run_bytes;
         let Some(first) = self.waiting.peek_len() else {
             return;
         };
-        if self.in_flight.is_empty() {
-            self.head_done = now + self.wire_time(first);
-        }
         while let Some((waiting, len)) = self.waiting.pop() {
-            burst.push(waiting.frame, len as usize);
-            self.in_flight.push_back(len);
-            self.in_flight_bytes += u64::from(len);
+            let out = self.fly(now, len);
+            seal(&waiting, out);
+            burst.push(waiting.frame, (len + self.header) as usize);
             left = left.saturating_sub(len);
             let more = self.waiting.peek_len();
             if more.is_none_or(|next| next != first || next > left) {
@@ -264,17 +323,18 @@ impl Member {
     pub(super) fn transmitted(&mut self, now: Instant, bytes: u64) {
         self.reported += bytes;
         while let Some(len) = self.in_flight.front().copied() {
-            if u64::from(len) > self.reported {
+            let handed_out = u64::from(len + self.header);
+            if handed_out > self.reported {
                 break;
             }
             self.in_flight.pop_front();
-            self.reported -= u64::from(len);
+            self.reported -= handed_out;
             self.in_flight_bytes -= u64::from(len);
             self.backlog = self.backlog - self.wire_time(len);
         }
         match self.in_flight.front() {
             Some(head) => self.head_done = now + self.wire_time(*head),
-            None => self.reported = 0,
+            None => (self.reported, self.all_done) = (0, now),
         }
     }
 

@@ -3,7 +3,8 @@
 //! The master side gives packets to [`Bond::send`]; they wait in the ingress queue until the scheduler
 //! commits each to a member, whose driver takes it with [`Bond::poll_transmit`] and reports it with
 //! [`Bond::handle_transmitted`]. `eql` and `eql-early` commit at arrival, as the driver they model did.
-//! Frames that arrive from members come out as events, in the order they came: nothing is resequenced.
+//! Frames that arrive from members come out as events, in the order they came; only a [`trunk`], whose
+//! members carry sequences, puts flows back into their order.
 
 mod active_backup;
 mod earliest;
@@ -15,8 +16,10 @@ mod round_robin;
 mod scheduler;
 #[cfg(test)]
 mod tests;
+pub mod trunk;
+mod trunking;
 
-pub use earliest::Earliest;
+pub use earliest::{Earliest, OrderedBy};
 pub use member::{Member, MemberConfig, MemberStats};
 pub use mode::Mode;
 pub use round_robin::RoundRobin;
@@ -28,10 +31,12 @@ use crate::queue::{DropTail, Limit};
 use crate::time::{Instant, Reason};
 use crate::trace;
 use crate::units::BitRate;
+use crate::wire::trunk::HEADER_LEN;
 use crate::work::DropReason;
 use member::Waiting;
 use std::collections::VecDeque;
 use std::fmt;
+use trunk::Trunk;
 
 /// What a bond is told at the start.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -44,12 +49,15 @@ pub struct BondConfig {
     pub max_slaves: u16,
     /// How much may wait before the scheduler; bytes or packets.
     pub ingress: Limit,
+    /// Whether members carry our header, and what it is for.
+    pub trunk: Option<trunk::Config>,
 }
 
 impl BondConfig {
     /// A bond of this mode and MTU with four members at most and 64 packets of ingress.
     pub const fn new(mode: Mode, mtu: u16) -> Self {
-        BondConfig { mode, mtu, max_slaves: eql::MAX_SLAVES, ingress: Limit::Packets(64) }
+        let ingress = Limit::Packets(64);
+        BondConfig { mode, mtu, max_slaves: eql::MAX_SLAVES, ingress, trunk: None }
     }
 }
 
@@ -107,6 +115,7 @@ pub struct Bond {
     /// The scheduler has nobody for the first packet, and nothing has happened since.
     is_held: bool,
     received: VecDeque<Frame>,
+    trunk: Option<Trunk>,
     next_decay: Instant,
     stats: BondStats,
 }
@@ -119,11 +128,12 @@ impl Bond {
     pub fn new(now: Instant, config: BondConfig) -> Self {
         Bond {
             config,
-            scheduler: Scheduler::new(config.mode),
+            scheduler: scheduler(&config),
             members: Vec::new(),
             ingress: DropTail::new(config.ingress),
             is_held: false,
             received: VecDeque::new(),
+            trunk: config.trunk.map(Trunk::new),
             next_decay: now + eql::DECAY_PERIOD,
             stats: BondStats::default(),
         }
@@ -140,8 +150,12 @@ impl Bond {
             self.drop_frame(now, cx, waiting.frame, DropReason::NoMember);
         }
         self.config.max_slaves = eql::MAX_SLAVES;
-        self.scheduler = Scheduler::new(self.config.mode);
+        self.scheduler = scheduler(&self.config);
         self.next_decay = now + eql::DECAY_PERIOD;
+        if let Some(trunk) = &self.trunk {
+            self.received.extend(trunk.held());
+        }
+        self.trunk = self.config.trunk.map(Trunk::new);
     }
 
     /// The configuration in force.
@@ -173,6 +187,13 @@ impl Bond {
         self.members.iter().find(|m| m.link() == link)
     }
 
+    /// Frames that are here and nowhere else: nobody has taken them yet.
+    pub fn held_frames(&self) -> usize {
+        let waiting: usize = self.members.iter().map(Member::waiting_frames).sum();
+        let held = self.trunk.as_ref().map_or(0, Trunk::held_frames);
+        self.ingress.len() + waiting + held + self.received.len()
+    }
+
     /// Packets waiting for the scheduler.
     pub fn ingress_frames(&self) -> usize {
         self.ingress.len()
@@ -199,8 +220,11 @@ impl Bond {
             None if eql && self.members.len() >= usize::from(self.config.max_slaves) => {
                 return Err(BondError::Full);
             }
-            None => Member::new(config),
+            None => Member::new(config, self.config.trunk.map_or(0, |_| HEADER_LEN as u32)),
         };
+        if let Some(trunk) = &mut self.trunk {
+            trunk.add(now, &member, self.config.mtu);
+        }
         let place = if eql { 0 } else { self.members.len() };
         self.members.insert(place, member);
         cx.trace.record(now, trace::Event::Enslaved(config.link));
@@ -219,6 +243,10 @@ impl Bond {
         self.reclaim(index);
         self.members.remove(index);
         cx.trace.record(now, trace::Event::Emancipated(link));
+        if let Some(trunk) = &mut self.trunk {
+            trunk.remove(link);
+        }
+        self.follow_paths(now, cx);
         self.drain(now, cx);
         Ok(())
     }
@@ -241,7 +269,7 @@ impl Bond {
             self.drop_frame(now, cx, frame, DropReason::TooBig);
             return;
         }
-        let waiting = Waiting { frame, flow: meta.flow };
+        let waiting = Waiting { frame, flow: meta.flow, turn: None };
         cx.frames.set_waiting(frame, Place::Queue);
         match self.ingress.push(waiting, meta.len) {
             Ok(()) if self.is_held => {}
@@ -253,6 +281,7 @@ impl Bond {
     /// A frame arrived from a link; one that is no member is not listened to.
     pub fn handle_frame(&mut self, now: Instant, cx: &mut Context, link: LinkId, frame: Frame) {
         match self.index(link) {
+            Some(index) if self.trunk.is_some() => self.handle_datagram(now, cx, index, frame),
             Some(index) => {
                 let stats = &mut self.members[index].stats;
                 stats.rx_packets += 1;
@@ -284,6 +313,9 @@ impl Bond {
             return;
         };
         self.members[index].set_state(change);
+        if let Some(trunk) = &mut self.trunk {
+            trunk.handle_link(now, link, change);
+        }
         if change == LinkChange::Down {
             if self.config.mode.is_eql() {
                 purge(&mut self.members[index], now, cx);
@@ -292,18 +324,32 @@ impl Bond {
             }
             self.members[index].forget_in_flight();
         }
+        self.follow_paths(now, cx);
         self.drain(now, cx);
     }
 
     /// The deadline of [`Bond::poll_timeout`] has passed.
     pub fn handle_timeout(&mut self, now: Instant, cx: &mut Context) {
-        if !self.config.mode.is_eql() || now < self.next_decay {
-            return;
+        if self.config.mode.is_eql() && now >= self.next_decay {
+            self.decay(now, cx);
         }
+        let due = self.trunk.as_ref().and_then(Trunk::poll_timeout);
+        if let Some(trunk) = &mut self.trunk
+            && due.is_some_and(|(at, _)| at <= now)
+        {
+            trunk.handle_timeout(now, &mut self.received);
+            cx.work.timer_arms += 1;
+            self.follow_paths(now, cx);
+        }
+    }
+
+    fn decay(&mut self, now: Instant, cx: &mut Context) {
         let periods = 1 + (now - self.next_decay).as_nanos() / eql::DECAY_PERIOD.as_nanos();
         self.next_decay += eql::DECAY_PERIOD * periods;
-        while let Some(dead) = self.members.iter().find(|m| !m.is_up()).map(Member::link) {
-            self.bury(now, cx, dead);
+        let dead: Vec<LinkId> =
+            self.members.iter().filter(|m| !m.is_up()).map(Member::link).collect();
+        for link in dead {
+            self.bury(now, cx, link);
         }
         for member in &mut self.members {
             member.eql.decay(periods);
@@ -311,9 +357,11 @@ impl Bond {
         cx.work.timer_arms += 1;
     }
 
-    /// The next deadline: the decay, in the EQL modes.
+    /// The next deadline: the decay in the EQL modes, and what a trunk has to watch.
     pub fn poll_timeout(&self) -> Option<(Instant, Reason)> {
-        self.config.mode.is_eql().then_some((self.next_decay, Reason::Decay))
+        let decay = self.config.mode.is_eql().then_some((self.next_decay, Reason::Decay));
+        let trunk = self.trunk.as_ref().and_then(Trunk::poll_timeout);
+        decay.into_iter().chain(trunk).min_by_key(|(at, _)| *at)
     }
 
     /// Hands out what may be sent on a link now. What it appends belongs to the caller.
@@ -328,11 +376,12 @@ impl Bond {
             return;
         };
         let member = &mut self.members[index];
-        if !member.is_up() || member.waiting_frames() == 0 {
-            return;
-        }
         let was_full = member.is_full(u32::from(self.config.mtu));
-        member.transmit(now, burst);
+        if self.trunk.is_some() {
+            self.transmit_datagrams(now, cx, index, burst);
+        } else if member.is_up() {
+            member.transmit(now, burst, |_, _| {});
+        }
         for frame in &burst.frames {
             cx.frames.set_waiting(*frame, Place::Transmitter);
         }
@@ -392,9 +441,12 @@ impl Bond {
         now: Instant,
         cx: &mut Context,
         member: usize,
-        waiting: Waiting,
+        mut waiting: Waiting,
         len: u32,
     ) {
+        if let Some(trunk) = &mut self.trunk {
+            waiting.turn.get_or_insert_with(|| trunk.take_turn(waiting.flow));
+        }
         let meta = FrameMeta { len, flow: waiting.flow };
         self.scheduler.commit(now, &mut self.members, member, meta);
         self.stats.tx_packets += 1;
@@ -414,8 +466,9 @@ impl Bond {
         }
     }
 
+    /// Removes a dead member with what it holds. A trunk keeps it: it is watched, and comes back.
     fn bury(&mut self, now: Instant, cx: &mut Context, link: LinkId) {
-        if let Some(index) = self.index(link) {
+        if let Some(index) = self.index(link).filter(|_| self.trunk.is_none()) {
             let mut member = self.members.remove(index);
             purge(&mut member, now, cx);
             cx.trace.record(now, trace::Event::Buried(link));
@@ -442,11 +495,25 @@ impl Bond {
         }
         frames.extend(self.ingress.iter().map(|(waiting, _)| waiting.frame));
         frames.extend(&self.received);
+        if let Some(trunk) = &self.trunk {
+            trunk.check_invariants();
+            frames.extend(trunk.held());
+        }
         assert!(all_differ(&frames), "a frame is in two places");
         assert!(all_differ(&links), "a link is a member twice");
         let ingress: u64 = self.ingress.iter().map(|(_, len)| u64::from(*len)).sum();
         assert_eq!(self.ingress.bytes(), ingress, "ingress bytes");
         assert!(!self.config.mode.is_eql() || self.ingress.is_empty(), "EQL commits at arrival");
+    }
+}
+
+/// The policy of a bond; a resequencer at the other end takes the order of flows off its hands.
+fn scheduler(config: &BondConfig) -> Scheduler {
+    match (config.mode, config.trunk.map(|trunk| trunk.reorder)) {
+        (Mode::Earliest, Some(trunk::Reorder::PerFlow { .. })) => {
+            Scheduler::Earliest(Box::new(Earliest::new(OrderedBy::Receiver)))
+        }
+        (mode, _) => Scheduler::new(mode),
     }
 }
 

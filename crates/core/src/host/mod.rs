@@ -10,7 +10,7 @@ mod sockets;
 mod tests;
 
 use crate::Context;
-use crate::bond::{Bond, FrameMeta, Member};
+use crate::bond::{Bond, FrameMeta};
 use crate::deadlines::Deadlines;
 use crate::frame::{Burst, Frame, LinkChange, LinkId};
 use crate::rng::Rng;
@@ -328,10 +328,7 @@ impl Host {
 
     /// Frames this host holds: those no link has taken, and segments that arrived before their turn.
     pub fn held_frames(&self) -> usize {
-        let held = |i: &Interface| {
-            let waiting: usize = i.bond.members().iter().map(Member::waiting_frames).sum();
-            i.outbox.len() + i.bond.ingress_frames() + waiting
-        };
+        let held = |i: &Interface| i.outbox.len() + i.bond.held_frames();
         let early = self.connections.iter().flatten().map(|slot| slot.connection.held_frames());
         self.interfaces.iter().map(held).sum::<usize>() + early.sum::<usize>()
     }

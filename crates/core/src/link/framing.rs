@@ -1,4 +1,7 @@
-//! What a frame costs on the wire: line coding, header and escape expansion (SLIP: RFC 1055).
+//! What a frame costs on the wire: line coding, header and escape expansion (SLIP: RFC 1055), or the
+//! headers of the datagram it travels in (UDP: RFC 768).
+
+use crate::wire::{ipv4, ipv6, udp};
 
 /// How a byte becomes bits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -16,6 +19,10 @@ pub enum Header {
     None,
     /// END before and after, END and ESC escaped in between.
     Slip,
+    /// A UDP datagram in an IPv4 packet without options.
+    UdpIpv4,
+    /// A UDP datagram in an IPv6 packet without extension headers.
+    UdpIpv6,
 }
 
 /// How elided bytes count when a framing escapes bytes.
@@ -51,6 +58,23 @@ const SLIP_DELIMITERS: u64 = 2;
 /// Of 256 equally likely byte values, how many grow by a byte.
 const SLIP_ESCAPED: u64 = 2;
 
+impl Header {
+    /// Bytes added to every packet, whatever it holds.
+    pub const fn len(self) -> u64 {
+        match self {
+            Header::None => 0,
+            Header::Slip => SLIP_DELIMITERS,
+            Header::UdpIpv4 => (ipv4::HEADER_LEN + udp::HEADER_LEN) as u64,
+            Header::UdpIpv6 => (ipv6::HEADER_LEN + udp::HEADER_LEN) as u64,
+        }
+    }
+
+    /// Whether it adds nothing.
+    pub const fn is_empty(self) -> bool {
+        matches!(self, Header::None)
+    }
+}
+
 impl LineCoding {
     /// Bit times per byte.
     pub const fn bits_per_byte(self) -> u64 {
@@ -70,14 +94,12 @@ impl Framing {
     /// payload. Schedulers and ceilings use it; what a transmitter really sends says [`Framer`].
     pub const fn mean_wire_millibits(&self, len: u64) -> u64 {
         let per_byte = self.line.bits_per_byte() * 1000;
-        let framed = len + self.gap as u64;
-        match (self.header, self.payload) {
-            (Header::None, _) => framed * per_byte,
-            (Header::Slip, Payload::Random) => {
-                (framed + SLIP_DELIMITERS) * per_byte + len * SLIP_ESCAPED * per_byte / 256
-            }
-            (Header::Slip, Payload::Text | Payload::Zeros) => (framed + SLIP_DELIMITERS) * per_byte,
-        }
+        let framed = len + self.header.len() + self.gap as u64;
+        let escaped = match (self.header, self.payload) {
+            (Header::Slip, Payload::Random) => len * SLIP_ESCAPED * per_byte / 256,
+            _ => 0,
+        };
+        framed * per_byte + escaped
     }
 }
 
@@ -104,11 +126,12 @@ impl Framer {
     /// Bits on the wire for a packet of `bytes` (scanned exactly) and `elided` bytes behind them.
     pub fn wire_bits(&mut self, bytes: &[u8], elided: u32) -> u64 {
         let len = bytes.len() as u64 + u64::from(elided);
-        let framed = match self.framing.header {
-            Header::None => len,
-            Header::Slip => len + SLIP_DELIMITERS + self.escapes(bytes, elided),
+        let escapes = match self.framing.header {
+            Header::Slip => self.escapes(bytes, elided),
+            _ => 0,
         };
-        (framed + u64::from(self.framing.gap)) * self.framing.line.bits_per_byte()
+        (len + self.framing.header.len() + escapes + u64::from(self.framing.gap))
+            * self.framing.line.bits_per_byte()
     }
 
     fn escapes(&mut self, bytes: &[u8], elided: u32) -> u64 {
@@ -138,6 +161,15 @@ mod tests {
         let framing = Framing { gap: 12, ..slip(Payload::Text) };
         assert_eq!(Framer::new(framing).wire_bits(&[0; 100], 0), (100 + 2 + 12) * 10);
         assert_eq!(framing.mean_wire_millibits(100), (100 + 2 + 12) * 10_000);
+    }
+
+    #[test]
+    fn a_datagram_counts_its_outer_headers() {
+        for (header, len) in [(Header::UdpIpv4, 1500), (Header::UdpIpv6, 1520)] {
+            let framing = Framing { header, ..Framing::PLAIN };
+            assert_eq!(Framer::new(framing).wire_bits(&[0xc0; 16], 1456), len * 8);
+            assert_eq!(framing.mean_wire_millibits(1472), len * 8000);
+        }
     }
 
     #[test]

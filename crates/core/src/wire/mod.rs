@@ -11,6 +11,7 @@ pub mod ipv4;
 pub mod ipv6;
 pub mod slip;
 pub mod tcp;
+pub mod trunk;
 pub mod udp;
 
 /// Why bytes are not a valid packet.

@@ -1,6 +1,7 @@
 //! Draws a plan from a seed: links of any rate and temper, a bond of any mode, flows both ways, cuts.
 
 use trunkline_core::bond::Mode;
+use trunkline_core::bond::trunk::{Monitor, Reorder as Order};
 use trunkline_core::link::framing::{Framing, Header, LineCoding, Payload};
 use trunkline_core::queue::Limit;
 use trunkline_core::rng::Rng;
@@ -8,8 +9,8 @@ use trunkline_core::tcp::config::{Algorithm, Config, Profile, Recovery};
 use trunkline_core::time::Duration;
 use trunkline_core::units::{BitRate, Ratio};
 use trunkline_plan::model::{
-    App, Bond, Bulk, Chip, Clock, Content, Direction, End, EndKind, Fault, Flow, Lab, Link,
-    LinkKind, LinkLab, Ping, Plan, Rates, Reorder,
+    App, Bond, Bulk, Chip, Clock, Content, Direction, End, EndKind, Fault, FaultKind, Flow, Lab,
+    Link, LinkKind, LinkLab, Ping, Plan, Rates, Reorder, Trunk,
 };
 
 /// The headers of IPv4 and of ICMP echo.
@@ -27,7 +28,7 @@ const MAX_SLAVES: u16 = 4;
 pub(super) fn plan(seed: u64) -> Plan {
     let mut rng = Rng::new(seed).fork("swarm");
     let members = rng.between(1, MEMBERS_MAX) as usize;
-    let links: Vec<Link> = (0..members).map(|i| link(&mut rng, i)).collect();
+    let mut links: Vec<Link> = (0..members).map(|i| link(&mut rng, i)).collect();
     let mode = Mode::ALL[rng.below(Mode::ALL.len() as u64) as usize];
     let other = Mode::ALL[rng.below(Mode::ALL.len() as u64) as usize];
     let mtu = [68, 296, 576, 1006, 1500][rng.below(5) as usize];
@@ -37,7 +38,13 @@ pub(super) fn plan(seed: u64) -> Plan {
     }
     let chips = if rng.below(4) == 0 { vec![chip(&mut rng, &links)] } else { Vec::new() };
     congestion_control(&mut Rng::new(seed).fork("congestion control"), &mut flows);
-    let faults = (0..members).flat_map(|i| faults(&mut rng, i)).collect();
+    let mut faults: Vec<Fault> = (0..members).flat_map(|i| faults(&mut rng, i)).collect();
+    let mut rng = rng.fork("trunk");
+    let trunk = [Trunk::Off, Trunk::On][rng.below(2) as usize];
+    if trunk == Trunk::On {
+        links.iter_mut().for_each(|link| tunnel(&mut rng, link));
+        faults.iter_mut().for_each(|fault| fault.kind = fault_kind(&mut rng));
+    }
     Plan {
         name: format!("swarm-{seed}"),
         links,
@@ -48,6 +55,9 @@ pub(super) fn plan(seed: u64) -> Plan {
             mode: [mode, other],
             mtu,
             max_slaves: MAX_SLAVES,
+            trunk,
+            reorder: order(&mut rng, trunk),
+            monitor: monitor(&mut rng),
         }],
         ends: ["a", "b"].map(end).to_vec(),
         lab: Lab {
@@ -64,7 +74,35 @@ pub(super) fn plan(seed: u64) -> Plan {
 }
 
 fn end(name: &str) -> End {
-    End { name: name.into(), device: None, kind: EndKind::Tun, address: Vec::new() }
+    End { name: name.into(), device: None, kind: EndKind::Tun, address: Vec::new(), listen: None }
+}
+
+/// Makes a link a tunnel, whose network may carry another rate than it is told.
+fn tunnel(rng: &mut Rng, link: &mut Link) {
+    link.kind = LinkKind::Udp;
+    link.trunk = Trunk::On;
+    link.framing = Framing { header: Header::UdpIpv4, ..Framing::PLAIN };
+    if rng.below(3) == 0 {
+        let mut real =
+            |told: BitRate| BitRate::from_bps(told.as_bps() / 2 + rng.below(told.as_bps()));
+        link.lab.rate = Some(Rates { up: real(link.rate.up), down: real(link.rate.down) });
+    }
+}
+
+fn fault_kind(rng: &mut Rng) -> FaultKind {
+    [FaultKind::Carrier, FaultKind::Blackhole][rng.below(2) as usize]
+}
+
+fn order(rng: &mut Rng, trunk: Trunk) -> Order {
+    match (trunk, rng.below(4)) {
+        (Trunk::Off, _) | (_, 0) => Order::Off,
+        _ => Order::PerFlow { max: Duration::from_millis(rng.between(5, 500)) },
+    }
+}
+
+fn monitor(rng: &mut Rng) -> Monitor {
+    let probe = Duration::from_millis(rng.between(20, 500));
+    Monitor { probe, down_after: probe * rng.between(2, 6), up_after: probe * rng.below(20) }
 }
 
 /// Nothing half of the time, else up to `percent_max`.
@@ -86,6 +124,7 @@ fn link(rng: &mut Rng, index: usize) -> Link {
         rate: rates,
         weight: rate(rng),
         mtu: None,
+        trunk: Trunk::Off,
         framing: Framing { line, header: Header::Slip, payload: Payload::Random, gap: 0 },
         lab: LinkLab {
             delay: Duration::from_millis(rng.below(300)),
@@ -98,6 +137,7 @@ fn link(rng: &mut Rng, index: usize) -> Link {
                 delay: Duration::from_millis(rng.between(1, 200)),
             },
             corrupt: ratio(rng, 1),
+            rate: None,
         },
         at: Vec::new(),
     }
@@ -181,7 +221,8 @@ fn faults(rng: &mut Rng, link: usize) -> Vec<Fault> {
     for _ in 0..rng.below(4) {
         let down_at = at + Duration::from_millis(rng.below(FAULT_SECONDS * 1000 / 4));
         let down_for = Duration::from_millis(rng.between(1, CUT_SECONDS_MAX * 1000));
-        faults.push(Fault { link, down_at, up_after: Some(down_for) });
+        let kind = FaultKind::Carrier;
+        faults.push(Fault { link, down_at, kind, up_after: Some(down_for) });
         at = down_at + down_for + Duration::from_millis(1);
     }
     faults
@@ -208,9 +249,10 @@ pub(super) fn describe(plan: &Plan) -> String {
         .collect();
     let bond = &plan.bonds[0];
     format!(
-        "{} ↔ {}, MTU {}; links [{}]; flows [{}]; {} cuts, {} on a chip",
+        "{} ↔ {}{}, MTU {}; links [{}]; flows [{}]; {} cuts, {} on a chip",
         bond.mode[0].name(),
         bond.mode[1].name(),
+        if bond.trunk == Trunk::On { " trunk" } else { "" },
         bond.mtu,
         links.join(", "),
         flows.join(", "),

@@ -1,7 +1,7 @@
 //! `[bond.NAME]` and `[end.NAME]`.
 
 use super::link::MTU_MIN;
-use super::{Scope, default_end};
+use super::{LinkFacts, Scope, default_end, tunnel};
 use crate::diagnostic::{Problem, Problems};
 use crate::model::{Address, Bond, End, EndKind, Link};
 use crate::reader::{self, Section, Taken, Unfit};
@@ -12,9 +12,7 @@ const MODES_LATER: [&str; 5] =
     ["balance-xor", "broadcast", "802.3ad", "balance-tlb", "balance-alb"];
 const END_KINDS: [(&str, EndKind); 3] =
     [("tun", EndKind::Tun), ("tap", EndKind::Tap), ("route", EndKind::Route)];
-const BOND_LATER: [&str; 13] = [
-    "monitor",
-    "cipher",
+const BOND_LATER: [&str; 11] = [
     "repair",
     "redundancy",
     "xmit_hash_policy",
@@ -27,16 +25,8 @@ const BOND_LATER: [&str; 13] = [
     "arp_interval",
     "primary",
 ];
-const END_LATER: [&str; 8] = [
-    "rp_filter",
-    "routes",
-    "listen",
-    "private_key",
-    "psk",
-    "peer_key",
-    "metrics",
-    "drop_privileges",
-];
+const END_LATER: [&str; 7] =
+    ["rp_filter", "routes", "private_key", "psk", "peer_key", "metrics", "drop_privileges"];
 
 /// EQL's own default (`EQL_DEFAULT_MTU`); others take Ethernet's.
 const MTU_EQL: u16 = 576;
@@ -57,9 +47,16 @@ pub(super) fn bond(
     let mode = s.or(problems, "mode", Mode::Earliest, mode);
     let modes = modes(&mut s, ends.as_ref(), mode, problems);
     let is_eql = modes.iter().any(|m| matches!(m, Mode::Eql | Mode::EqlEarly));
-    let default_mtu = if is_eql { MTU_EQL } else { MTU_OTHERS };
+    let facts: Vec<LinkFacts> =
+        members.iter().filter_map(|i| scope.facts.get(*i)).copied().collect();
+    let tunnel = tunnel::of_bond(&mut s, &facts, problems);
+    let room = facts.iter().filter_map(|link| link.room).min();
+    let default_mtu = match room {
+        Some(room) if tunnel.is_udp => room,
+        _ if is_eql => MTU_EQL,
+        _ => MTU_OTHERS,
+    };
     let mtu = s.or(problems, "mtu", default_mtu, reader::whole(MTU_MIN, 65_535));
-    s.opt(problems, "reorder", reader::choice(&[("off", ())], &["per-flow"]));
     let max_slaves = s.or(problems, "max_slaves", MAX_SLAVES, reader::whole(1, 1024));
     if is_eql && members.len() > usize::from(max_slaves) {
         let message = format!("{} members, but EQL takes {max_slaves}", members.len());
@@ -68,7 +65,8 @@ pub(super) fn bond(
     }
     s.later(&BOND_LATER);
     s.finish(problems);
-    Some(Bond { name, ends: ends?, members, mode: modes, mtu, max_slaves })
+    let tunnel::Facts { trunk, reorder, monitor, .. } = tunnel;
+    Some(Bond { name, ends: ends?, members, mode: modes, mtu, max_slaves, trunk, reorder, monitor })
 }
 
 fn ends_pair(node: &Node) -> Taken<[String; 2]> {
@@ -152,9 +150,10 @@ pub(super) fn ends(
         let device = s.opt(problems, "device", device);
         let kind = s.or(problems, "type", EndKind::Tun, reader::choice(&END_KINDS, &[]));
         let address = s.or(problems, "address", Vec::new(), |node| own_addresses(node, &list));
+        let listen = s.opt(problems, "listen", tunnel::listen);
         s.later(&END_LATER);
         s.finish(problems);
-        list.push(End { name, device, kind, address });
+        list.push(End { name, device, kind, address, listen });
     }
     for name in used {
         if !list.iter().any(|e| e.name == name) {
@@ -209,7 +208,13 @@ fn address(node: &Node) -> Taken<Address> {
 }
 
 /// What members and their bond cannot be together.
-pub(super) fn check_members(links: &[Link], bonds: &[Bond], root: &Table, problems: &mut Problems) {
+pub(super) fn check_members(
+    links: &[Link],
+    bonds: &[Bond],
+    facts: &[LinkFacts],
+    root: &Table,
+    problems: &mut Problems,
+) {
     let mut owner: Vec<Option<&Bond>> = vec![None; links.len()];
     for bond in bonds {
         let key = format!("bond.{}", bond.name);
@@ -226,10 +231,10 @@ pub(super) fn check_members(links: &[Link], bonds: &[Bond], root: &Table, proble
                 let problem = Problem::new(members, format!("{key}.members"), message);
                 problems.push(problem.found(&link.name).accepted(["each link in one bond"]));
             }
-            if let Some(mtu) = link.mtu.filter(|m| *m < bond.mtu) {
+            if let Some(mtu) = facts[position].room.filter(|room| *room < bond.mtu) {
                 let place = place_of("mtu").map_or(members, |n| n.place);
                 let message =
-                    format!("the bond's MTU {} is above that of link `{}`", bond.mtu, link.name);
+                    format!("the bond's MTU {} is above what link `{}` takes", bond.mtu, link.name);
                 let problem = Problem::new(place, format!("{key}.mtu"), message);
                 problems
                     .push(problem.found(bond.mtu.to_string()).accepted([format!("at most {mtu}")]));

@@ -4,7 +4,7 @@ use super::{EXPERIMENT_LAB_KEYS, Scope, all, tcp};
 use crate::diagnostic::{Problem, Problems};
 use crate::metric::{self, Owner};
 use crate::model::{
-    App, Bond, Bulk, Chip, Clock, Content, Direction, Expect, Fault, Flow, Lab, Ping,
+    App, Bond, Bulk, Chip, Clock, Content, Direction, Expect, Fault, FaultKind, Flow, Lab, Ping,
 };
 use crate::reader::{self, Section, Taken, Unfit};
 use crate::source::Place;
@@ -30,6 +30,8 @@ const MTU_UNKNOWN: u16 = u16::MAX;
 const ECHO_HEADERS: u16 = 28;
 /// What `ping` sends unless told otherwise, in bytes.
 const ECHO_SIZE: u16 = 56;
+const FAULTS: [(&str, FaultKind); 2] =
+    [("carrier", FaultKind::Carrier), ("blackhole", FaultKind::Blackhole)];
 
 /// What a plan without `[lab]` runs for.
 const DURATION: Duration = Duration::from_secs(60);
@@ -141,10 +143,11 @@ fn faults(s: &mut Section<'_>, scope: &Scope, problems: &mut Problems) -> Vec<Fa
         let place = s.node("down_at").map_or(s.place, |n| n.place);
         let key = s.key("down_at");
         let down_at = s.req(problems, "down_at", "\"20s\"", reader::duration);
+        let kind = s.or(problems, "kind", FaultKind::Carrier, reader::choice(&FAULTS, &[]));
         let up_after = s.opt(problems, "up_after", reader::some_time);
         s.node("count");
         s.finish(problems);
-        let fault = link.zip(down_at).map(|(link, down_at)| Fault { link, down_at, up_after });
+        let fault = link.zip(down_at).map(|(link, down_at)| Fault { link, down_at, kind, up_after });
         cuts.extend(fault.map(|fault| Cut { fault, place, key }));
     }
     check_overlaps(&cuts, scope, problems);

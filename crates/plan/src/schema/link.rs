@@ -1,18 +1,19 @@
 //! `[[link]]`: one line between the two ends of a bond.
 
-use super::Scope;
-use crate::diagnostic::Problems;
-use crate::model::{FlowControl, Link, LinkAt, LinkKind, LinkLab, Rates, Reorder};
+use super::{LinkFacts, Scope};
+use crate::diagnostic::{Problem, Problems};
+use crate::model::{FlowControl, Link, LinkAt, LinkKind, LinkLab, Rates, Remote, Reorder, Trunk};
 use crate::quantity::RATE_FORM;
 use crate::reader::{self, Section, Taken, Unfit};
 use crate::tree::{Node, Value};
+use std::net::SocketAddr;
 use trunkline_core::link::framing::{Framing, Header, LineCoding, Payload};
 use trunkline_core::queue::Limit;
 use trunkline_core::time::Duration;
 use trunkline_core::units::{BitRate, Ratio};
 
-const KINDS: [(&str, LinkKind); 1] = [("serial", LinkKind::Serial)];
-const KINDS_LATER: [&str; 4] = ["ethernet", "udp", "device", "cable"];
+const KINDS: [(&str, LinkKind); 2] = [("serial", LinkKind::Serial), ("udp", LinkKind::Udp)];
+const KINDS_LATER: [&str; 3] = ["ethernet", "device", "cable"];
 const LINES: [(&str, LineCoding); 2] =
     [("async-8n1", LineCoding::Async8n1), ("sync", LineCoding::Sync)];
 const HEADERS: [(&str, Header); 2] = [("slip", Header::Slip), ("none", Header::None)];
@@ -26,6 +27,8 @@ const FLOWS: [(&str, FlowControl); 3] = [
 
 /// Smallest MTU an IPv4 link may have (RFC 791).
 pub(super) const MTU_MIN: i128 = 68;
+/// The largest datagram with its headers that every path takes: Ethernet's.
+const UDP_MTU: u16 = 1500;
 
 pub(super) fn link(mut s: Section<'_>, scope: &mut Scope, problems: &mut Problems) -> Option<Link> {
     let name_place = s.node("name").map_or(s.place, |n| n.place);
@@ -39,11 +42,22 @@ pub(super) fn link(mut s: Section<'_>, scope: &mut Scope, problems: &mut Problem
     let weight = s.opt(problems, "weight", reader::rate);
     let mtu = s.opt(problems, "mtu", reader::whole(MTU_MIN, 65_535));
     s.opt(problems, "direction", reader::choice(&[("both", ())], &["up", "down"]));
-    s.opt(problems, "trunk", no_trunk);
-    let payload = s.or(problems, "payload", Payload::Random, reader::choice(&PAYLOADS, &[]));
-    let framing = framing(&mut s, payload, problems);
-    let lab = link_lab(&mut s, problems);
+    let trunk = s.or(problems, "trunk", Trunk::Off, trunk(kind));
+    let lab = link_lab(&mut s, kind, problems);
     let at = link_at(&mut s, problems);
+    let framing = match kind {
+        Some(LinkKind::Udp) => datagrams(&mut s, &at, problems),
+        _ => {
+            let payload =
+                s.or(problems, "payload", Payload::Random, reader::choice(&PAYLOADS, &[]));
+            framing(&mut s, payload, problems)
+        }
+    };
+    let mtu = mtu.or((kind == Some(LinkKind::Udp)).then_some(UDP_MTU));
+    if name.is_some() {
+        let room = mtu.map(|mtu| room(mtu, trunk, framing));
+        scope.facts.push(LinkFacts { kind, trunk, room });
+    }
     s.node("count");
     s.later(&["dial"]);
     s.finish(problems);
@@ -54,6 +68,7 @@ pub(super) fn link(mut s: Section<'_>, scope: &mut Scope, problems: &mut Problem
         weight: weight.unwrap_or(rate.up),
         rate,
         mtu,
+        trunk,
         framing,
         lab,
         at,
@@ -81,11 +96,41 @@ fn rates(node: &Node) -> Taken<Rates> {
     }
 }
 
-fn no_trunk(node: &Node) -> Taken<()> {
-    match reader::flag(node)? {
-        false => Ok(()),
-        true => Err(Unfit::new("= true is not in this version", "false")),
+/// Our header needs both ends to be ours: tunnels can have it.
+fn trunk(kind: Option<LinkKind>) -> impl Fn(&Node) -> Taken<Trunk> {
+    move |node| match (reader::flag(node)?, kind) {
+        (false, _) => Ok(Trunk::Off),
+        (true, Some(LinkKind::Serial)) => {
+            Err(Unfit::new("= true is not in this version for a serial link", "false"))
+        }
+        (true, _) => Ok(Trunk::On),
     }
+}
+
+/// What is left of a link's MTU for a packet.
+fn room(mtu: u16, trunk: Trunk, framing: Framing) -> u16 {
+    let outer = match framing.header {
+        Header::UdpIpv4 | Header::UdpIpv6 => framing.header.len(),
+        Header::None | Header::Slip => 0,
+    };
+    let ours = if trunk == Trunk::On { trunkline_core::wire::trunk::HEADER_LEN } else { 0 };
+    mtu.saturating_sub(outer as u16 + ours as u16)
+}
+
+/// The framing of a tunnel: nothing to choose, its remotes say which IP is outside.
+fn datagrams(s: &mut Section<'_>, at: &[LinkAt], problems: &mut Problems) -> Framing {
+    for key in ["framing", "payload"] {
+        if let Some(entry) = s.table().entry(key) {
+            let message = format!("a udp link has no `{key}`");
+            let problem = Problem::new(entry.place, s.key(key), message);
+            problems.push(problem.found(entry.node.value.to_string()).accepted(["no such key"]));
+        }
+    }
+    s.node("framing");
+    s.node("payload");
+    let is_ipv6 = at.iter().any(|at| at.remote.is_some_and(|remote| remote.ip.is_ipv6()));
+    let header = if is_ipv6 { Header::UdpIpv6 } else { Header::UdpIpv4 };
+    Framing { header, ..Framing::PLAIN }
 }
 
 fn framing(s: &mut Section<'_>, payload: Payload, problems: &mut Problems) -> Framing {
@@ -101,7 +146,7 @@ fn framing(s: &mut Section<'_>, payload: Payload, problems: &mut Problems) -> Fr
     framing
 }
 
-fn link_lab(s: &mut Section<'_>, problems: &mut Problems) -> LinkLab {
+fn link_lab(s: &mut Section<'_>, kind: Option<LinkKind>, problems: &mut Problems) -> LinkLab {
     let mut lab = LinkLab {
         delay: Duration::ZERO,
         jitter: Duration::ZERO,
@@ -110,6 +155,7 @@ fn link_lab(s: &mut Section<'_>, problems: &mut Problems) -> LinkLab {
         duplicate: Ratio::ZERO,
         reorder: Reorder { ratio: Ratio::ZERO, delay: Duration::ZERO },
         corrupt: Ratio::ZERO,
+        rate: None,
     };
     let Some(mut s) = s.section(problems, "lab") else {
         return lab;
@@ -128,7 +174,10 @@ fn link_lab(s: &mut Section<'_>, problems: &mut Problems) -> LinkLab {
             lab.reorder = Reorder { ratio, delay };
         }
     }
-    s.later(&["rate"]);
+    match kind {
+        Some(LinkKind::Udp) => lab.rate = s.opt(problems, "rate", rates),
+        _ => s.later(&["rate"]),
+    }
     s.finish(problems);
     lab
 }
@@ -143,9 +192,23 @@ fn link_at(s: &mut Section<'_>, problems: &mut Problems) -> Vec<LinkAt> {
         let baud = s.opt(problems, "baud", reader::whole(50, 4_000_000));
         let flow = s.opt(problems, "flow", reader::choice(&FLOWS, &[]));
         let device = s.opt(problems, "device", reader::text);
-        s.later(&["remote"]);
+        let remote = s.opt(problems, "remote", remote);
         s.finish(problems);
-        list.push(LinkAt { end, tty, baud, flow, device });
+        list.push(LinkAt { end, tty, baud, flow, device, remote });
     }
     list
+}
+
+/// An address with or without a port.
+fn remote(node: &Node) -> Taken<Remote> {
+    let form = "\"192.0.2.1:4500\", \"[2001:db8::1]:4500\", or an address alone";
+    let text = reader::text(node)?;
+    let whole = text.parse::<SocketAddr>().ok().filter(|address| address.port() > 0);
+    let whole = whole.map(|address| Remote { ip: address.ip(), port: Some(address.port()) });
+    let alone = || text.parse().ok().map(|ip| Remote { ip, port: None });
+    let remote = whole.or_else(alone).ok_or_else(|| Unfit::new("is no address", form))?;
+    match remote.ip.is_unspecified() || remote.ip.is_multicast() {
+        true => Err(Unfit::new("is not the address of one machine", form)),
+        false => Ok(remote),
+    }
 }

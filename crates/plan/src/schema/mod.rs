@@ -8,9 +8,10 @@ mod bond;
 mod lab;
 mod link;
 mod tcp;
+mod tunnel;
 
 use crate::diagnostic::{Problem, Problems};
-use crate::model::{BONDS_PER_END_MAX, Bond, End, Link, Plan};
+use crate::model::{BONDS_PER_END_MAX, Bond, End, Link, LinkKind, Plan, Trunk};
 use crate::overlay::matches_glob;
 use crate::reader::{self, Section};
 use crate::source::Place;
@@ -29,10 +30,21 @@ struct Named {
     place: Place,
 }
 
+/// What a bond has to know of a link.
+#[derive(Clone, Copy)]
+struct LinkFacts {
+    kind: Option<LinkKind>,
+    trunk: Trunk,
+    /// The largest packet it takes, where it has a limit.
+    room: Option<u16>,
+}
+
 /// What is known while a plan is read: every name given so far, also of tables that are wrong.
 #[derive(Default)]
 struct Scope {
     links: Vec<String>,
+    /// Of the same links.
+    facts: Vec<LinkFacts>,
     names: Vec<Named>,
 }
 
@@ -125,7 +137,8 @@ pub(crate) fn plan(root: &Table, place: Place, problems: &mut Problems) -> Optio
     let end_sections = top.section(problems, "end").map(|t| t.named(problems));
     let ends = bond::ends(end_sections.unwrap_or_default(), parts, problems);
     if let (Some(links), Some(bonds)) = (&links, &bonds) {
-        bond::check_members(links, bonds, root, problems);
+        bond::check_members(links, bonds, &scope.facts, root, problems);
+        tunnel::check(links, bonds, &ends, root, problems);
     }
     let lab = top.section(problems, "lab");
     let lab = lab::lab(lab, place, &mut scope, parts, problems);
@@ -184,5 +197,6 @@ fn default_end(name: &str) -> End {
         device: None,
         kind: crate::model::EndKind::Tun,
         address: Vec::new(),
+        listen: None,
     }
 }

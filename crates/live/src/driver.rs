@@ -1,0 +1,373 @@
+//! One end of one bond on its machine: packets from the TUN go into the bond, what the bond hands out
+//! leaves over the sockets, and back. The protocol is the core's; here are only the descriptors.
+//!
+//! Each turn takes at most one burst per path and pass, as long as a whole pass has something: emptying
+//! one path before the next would reorder what they carry.
+
+use crate::error::Error;
+use crate::netlink::LinkNews;
+use crate::path::Path;
+use crate::setup::{BondSetup, LinkSetup, Role};
+use crate::sockets::Sockets;
+use crate::sys::tun::{Tun, VNET_HEADER_BYTES};
+use crate::sys::udp::{Datagram, Inbox};
+use std::io;
+use trunkline_core::Context;
+use trunkline_core::bond::{Bond, Event, FrameMeta, MemberConfig};
+use trunkline_core::frame::{Burst, LinkChange, LinkId};
+use trunkline_core::time::Instant;
+use trunkline_core::wire::ip::{Marked, flow_hash, set_ce};
+use trunkline_core::wire::trunk::HEADER_LEN;
+
+/// Packets taken from the TUN in one turn, so that no side waits for the other.
+const PACKETS_PER_TURN: usize = 64;
+/// Receive calls per socket in one turn.
+const RECEIVES_PER_TURN: usize = 4;
+/// The longest packet a TUN can hand out.
+const PACKET_BYTES_MAX: usize = 65_536;
+
+/// The ECN field that says "congestion experienced" (RFC 3168).
+const CE: u8 = 3;
+
+/// What came to this end and was not used, by reason.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct DriverStats {
+    /// Packets programs sent.
+    pub tun_rx: u64,
+    /// Packets handed to programs.
+    pub tun_tx: u64,
+    /// Packets the kernel did not take for one.
+    pub tun_errors: u64,
+    /// Datagrams from nobody the plan names.
+    pub foreign: u64,
+    /// Datagrams that came in pieces only.
+    pub truncated: u64,
+    /// Datagrams with congestion marked around a packet that cannot say so (RFC 6040, 4.2).
+    pub ce_unheard: u64,
+}
+
+/// A bond, its device and its sockets.
+pub struct Driver {
+    /// What it was set up as.
+    pub setup: BondSetup,
+    /// The bond itself.
+    pub bond: Bond,
+    /// Its frames, counters and records.
+    pub cx: Context,
+    /// Counters.
+    pub stats: DriverStats,
+    pub(crate) paths: Vec<Path>,
+    pub(crate) sockets: Sockets,
+    tun: Tun,
+    inbox: Inbox,
+    burst: Burst,
+    packet: Box<[u8]>,
+}
+
+/// Which of a driver's descriptors is meant.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Source {
+    /// The TUN.
+    Tun,
+    /// The socket at this position.
+    Socket(usize),
+}
+
+impl Driver {
+    /// A driver for a device that is ready; its links are enslaved as the setup says.
+    ///
+    /// # Errors
+    /// A socket cannot be opened or the bond refuses a link: nothing is left open then.
+    pub fn new(now: Instant, setup: BondSetup, tun: Tun) -> Result<Driver, Error> {
+        let mut driver = Driver {
+            bond: Bond::new(now, setup.bond),
+            cx: Context::new(),
+            stats: DriverStats::default(),
+            paths: Vec::new(),
+            sockets: Sockets::default(),
+            tun,
+            inbox: Inbox::new(),
+            burst: Burst::new(),
+            packet: vec![0; PACKET_BYTES_MAX + VNET_HEADER_BYTES].into(),
+            setup,
+        };
+        let members = driver.setup.links.iter().filter(|link| link.role == Role::Member);
+        for link in members.cloned().collect::<Vec<_>>() {
+            driver.enslave(now, link)?;
+        }
+        Ok(driver)
+    }
+
+    /// Opens a link's socket and takes it into the bond.
+    ///
+    /// # Errors
+    /// It is a member already, its socket cannot be opened, or the bond refuses it.
+    pub fn enslave(&mut self, now: Instant, link: LinkSetup) -> Result<(), Error> {
+        if self.path(link.member.link).is_some() {
+            return Err(Error::Refused(format!("{} is a member already", link.name)));
+        }
+        let path = self.open_path(link)?;
+        self.join(now, path)
+    }
+
+    /// Opens a link's socket; [`Driver::join`] or [`Driver::close_path`] comes next.
+    pub(crate) fn open_path(&mut self, link: LinkSetup) -> Result<Path, Error> {
+        let socket = self.sockets.open(&self.setup, &link)?;
+        Ok(Path::new(link, socket))
+    }
+
+    /// Closes the socket of a path that has not joined.
+    pub(crate) fn close_path(&mut self, path: Path) {
+        self.sockets.release(path.socket);
+    }
+
+    /// Takes an open path into the bond.
+    pub(crate) fn join(&mut self, now: Instant, path: Path) -> Result<(), Error> {
+        let socket = path.socket;
+        let (id, member) = (path.setup.member.link, path.setup.member);
+        if let Err(refused) = self.bond.enslave(now, &mut self.cx, member) {
+            self.sockets.release(socket);
+            return Err(Error::Refused(format!("{}: {refused}", path.setup.name)));
+        }
+        let usable = path.is_usable();
+        self.paths.push(path);
+        if !usable {
+            self.bond.handle_link(now, &mut self.cx, id, LinkChange::Down);
+        }
+        Ok(())
+    }
+
+    /// Lets a member go and closes its socket; what waited for it leaves over the others.
+    ///
+    /// # Errors
+    /// The link is no member.
+    pub fn emancipate(&mut self, now: Instant, link: LinkId) -> Result<(), Error> {
+        let index = self.path_index(link);
+        let index = index.ok_or_else(|| Error::Refused("the link is not a member".into()))?;
+        let path = self.paths.remove(index);
+        // A member the bond has buried is gone from it already; its path goes all the same.
+        let _buried = self.bond.emancipate(now, &mut self.cx, link);
+        self.sockets.release(path.socket);
+        Ok(())
+    }
+
+    /// Tells the bond and the pacer what a member's line does now.
+    ///
+    /// # Errors
+    /// The link is no member, or the bond refuses the values.
+    pub fn reconfigure(&mut self, now: Instant, member: MemberConfig) -> Result<(), Error> {
+        let index = self.path_index(member.link);
+        let index = index.ok_or_else(|| Error::Refused("the link is not a member".into()))?;
+        self.bond
+            .enslave(now, &mut self.cx, member)
+            .map_err(|refused| Error::Refused(refused.to_string()))?;
+        let path = &mut self.paths[index];
+        path.setup.member = member;
+        path.pacer.set_rate(member.rate, member.framing);
+        Ok(())
+    }
+
+    /// The path of a link.
+    pub fn path(&self, link: LinkId) -> Option<&Path> {
+        self.paths.iter().find(|path| path.setup.member.link == link)
+    }
+
+    fn path_index(&self, link: LinkId) -> Option<usize> {
+        self.paths.iter().position(|path| path.setup.member.link == link)
+    }
+
+    /// The paths, in the order they were enslaved.
+    pub fn paths(&self) -> &[Path] {
+        &self.paths
+    }
+
+    /// The TUN, to wait for.
+    pub fn tun(&self) -> &Tun {
+        &self.tun
+    }
+
+    /// Whether the bond would take a packet from the TUN now.
+    pub fn wants_packets(&self) -> bool {
+        self.bond.has_room()
+    }
+
+    /// When something is due though nothing arrives.
+    pub fn deadline(&self) -> Option<Instant> {
+        let pacers = self.paths.iter().filter_map(|path| path.pacer.deadline());
+        pacers.chain(self.bond.poll_timeout().map(|(at, _)| at)).min()
+    }
+
+    /// Reads what is ready.
+    ///
+    /// # Errors
+    /// The TUN or a socket is broken: the bond cannot go on.
+    pub fn handle_ready(&mut self, now: Instant, source: Source) -> io::Result<()> {
+        match source {
+            Source::Tun => self.read_tun(now),
+            Source::Socket(index) => self.read_socket(now, index),
+        }
+    }
+
+    /// Does what is due, sends what may be sent, delivers what has arrived.
+    pub fn turn(&mut self, now: Instant) {
+        for path in &mut self.paths {
+            if let Some(bytes) = path.pacer.finish(now) {
+                let link = path.setup.member.link;
+                self.bond.handle_transmitted(now, &mut self.cx, link, bytes);
+            }
+        }
+        if self.bond.poll_timeout().is_some_and(|(at, _)| at <= now) {
+            self.bond.handle_timeout(now, &mut self.cx);
+        }
+        self.deliver();
+        while self.send_pass(now) {}
+    }
+
+    /// One burst for each path that has something and may send it; whether there was any.
+    fn send_pass(&mut self, now: Instant) -> bool {
+        let mut any = false;
+        let packet_at = self.packet_at();
+        for path in &mut self.paths {
+            if !path.pacer.is_idle() || !path.is_usable() {
+                continue;
+            }
+            self.bond.poll_transmit(now, &mut self.cx, path.setup.member.link, &mut self.burst);
+            if self.burst.is_empty() {
+                continue;
+            }
+            any = true;
+            if let Some(socket) = self.sockets.at(path.socket) {
+                path.send(socket, &self.cx.frames, &self.burst, packet_at);
+            }
+            let frames = &self.cx.frames;
+            path.pacer.start(now, self.burst.frames.iter().map(|frame| frames.len(*frame)));
+            for frame in self.burst.frames.drain(..) {
+                self.cx.frames.remove(frame);
+            }
+            self.burst.clear();
+        }
+        any
+    }
+
+    /// Where in a datagram the packet begins.
+    fn packet_at(&self) -> usize {
+        if self.setup.bond.trunk.is_some() { HEADER_LEN } else { 0 }
+    }
+
+    /// Hands what has arrived to the programs.
+    fn deliver(&mut self) {
+        while let Some(event) = self.bond.poll_event() {
+            match event {
+                Event::Received(frame) => {
+                    match self.tun.write(self.cx.frames.bytes(frame)) {
+                        Ok(()) => self.stats.tun_tx += 1,
+                        Err(_) => self.stats.tun_errors += 1,
+                    }
+                    self.cx.frames.remove(frame);
+                }
+            }
+        }
+    }
+
+    fn read_tun(&mut self, now: Instant) -> io::Result<()> {
+        for _ in 0..PACKETS_PER_TURN {
+            if !self.bond.has_room() {
+                break;
+            }
+            let len = match self.tun.read(&mut self.packet) {
+                Ok(Some(len)) => len,
+                Ok(None) => break,
+                // Somebody has taken the device down: it may come back.
+                Err(error) if error.raw_os_error() == Some(libc::EIO) => break,
+                Err(error) => return Err(error),
+            };
+            let Some(packet) = self.packet.get(VNET_HEADER_BYTES..len) else {
+                continue;
+            };
+            self.stats.tun_rx += 1;
+            let meta = FrameMeta { len: packet.len() as u32, flow: flow_hash(packet) };
+            let frame = self.cx.frames.insert(packet, 0);
+            self.bond.send(now, &mut self.cx, frame, meta);
+        }
+        Ok(())
+    }
+
+    fn read_socket(&mut self, now: Instant, index: usize) -> io::Result<()> {
+        for _ in 0..RECEIVES_PER_TURN {
+            let Some(socket) = self.sockets.at(index) else {
+                break;
+            };
+            if socket.receive(&mut self.inbox)? == 0 {
+                break;
+            }
+            let inbox = std::mem::take(&mut self.inbox);
+            for datagram in inbox.datagrams() {
+                self.hear(now, index, datagram);
+            }
+            self.inbox = inbox;
+        }
+        Ok(())
+    }
+
+    fn hear(&mut self, now: Instant, socket: usize, datagram: Datagram<'_>) {
+        let packet_at = self.packet_at();
+        let is_from = |path: &Path| path.socket == socket && path.setup.remote.is(datagram.from);
+        let Some(path) = self.paths.iter_mut().find(|path| is_from(path)) else {
+            self.stats.foreign += 1;
+            return;
+        };
+        if datagram.is_truncated {
+            self.stats.truncated += 1;
+            return;
+        }
+        let link = path.setup.member.link;
+        if !path.is_usable() && path.has_carrier {
+            self.bond.handle_link(now, &mut self.cx, link, LinkChange::Up);
+        }
+        path.hear(datagram.from, datagram.to);
+        let is_ce = datagram.ecn == CE;
+        for payload in datagram.payload.chunks(datagram.segment_bytes) {
+            path.stats.rx_datagrams += 1;
+            let frame = self.cx.frames.insert(payload, 0);
+            if is_ce {
+                path.stats.rx_ce += 1;
+                let packet = self.cx.frames.bytes_mut(frame).get_mut(packet_at..);
+                if packet.is_some_and(is_unheard) {
+                    self.stats.ce_unheard += 1;
+                    self.cx.frames.remove(frame);
+                    continue;
+                }
+            }
+            self.bond.handle_frame(now, &mut self.cx, link, frame);
+        }
+    }
+
+    /// A device some paths use has changed: their members go down or come back.
+    pub fn handle_carrier(&mut self, now: Instant, news: &LinkNews) {
+        let (device, is_running) = (news.name.as_str(), news.is_running);
+        if is_running {
+            self.sockets.rebind(device, news.index);
+        }
+        for path in &mut self.paths {
+            if path.setup.device.as_deref() != Some(device) || path.has_carrier == is_running {
+                continue;
+            }
+            let was_usable = path.is_usable();
+            path.has_carrier = is_running;
+            let change = match (was_usable, path.is_usable()) {
+                (true, false) => LinkChange::Down,
+                (false, true) => LinkChange::Up,
+                _ => continue,
+            };
+            path.pacer.reset();
+            self.bond.handle_link(now, &mut self.cx, path.setup.member.link, change);
+        }
+    }
+}
+
+/// Repeats a mark of the outer header in the packet; whether the packet cannot carry it and has to be
+/// dropped instead (RFC 6040, 4.2). What is no packet, such as a probe, loses nothing by the mark.
+fn is_unheard(packet: &mut [u8]) -> bool {
+    let is_packet = matches!(packet.first().map(|byte| byte >> 4), Some(4 | 6));
+    is_packet && set_ce(packet) == Marked::NotCapable
+}

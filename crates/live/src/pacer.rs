@@ -1,0 +1,105 @@
+//! When the wire has what was sent: a socket takes everything at once and says nothing, so a member's
+//! frames are counted out at its rate.
+//!
+//! The next burst is due when the last bit of the one before is out. A wake-up that comes late is made
+//! up for, within [`CREDIT`]: otherwise every late timer would cost rate.
+
+use trunkline_core::link::Framing;
+use trunkline_core::time::{Duration, Instant};
+use trunkline_core::units::{BitRate, RateClock};
+
+/// How far a burst may be counted back: twice the longest burst. It is also how much a member that has
+/// been idle may be ahead of its rate.
+const CREDIT: Duration = Duration::from_millis(2);
+
+/// One member's wire, as a clock.
+#[derive(Clone, Debug)]
+pub struct Pacer {
+    clock: RateClock,
+    framing: Framing,
+    /// When the last bit handed out will be on the wire.
+    free_at: Instant,
+    /// Bytes handed out and not reported, with the time of their last bit.
+    in_flight: Option<(Instant, u64)>,
+}
+
+impl Pacer {
+    /// An idle wire of this rate, which must be above zero, and framing.
+    pub fn new(rate: BitRate, framing: Framing) -> Pacer {
+        let clock = RateClock::new(rate);
+        Pacer { clock, framing, free_at: Instant::ZERO, in_flight: None }
+    }
+
+    /// Changes the rate for what comes next.
+    pub fn set_rate(&mut self, rate: BitRate, framing: Framing) {
+        self.clock = RateClock::new(rate);
+        self.framing = framing;
+    }
+
+    /// Whether the wire takes a burst.
+    pub const fn is_idle(&self) -> bool {
+        self.in_flight.is_none()
+    }
+
+    /// A burst of frames of these lengths is on its way.
+    pub fn start(&mut self, now: Instant, lens: impl Iterator<Item = usize>) {
+        let (mut bytes, mut millibits) = (0, 0);
+        for len in lens.map(|len| len as u64) {
+            bytes += len;
+            millibits += self.framing.mean_wire_millibits(len);
+        }
+        let earliest = now - CREDIT;
+        self.free_at = self.free_at.max(earliest) + self.clock.advance(millibits / 1000);
+        self.in_flight = Some((self.free_at, bytes));
+    }
+
+    /// When [`Pacer::finish`] has something to tell.
+    pub fn deadline(&self) -> Option<Instant> {
+        self.in_flight.map(|(at, _)| at)
+    }
+
+    /// The bytes the wire has taken by now.
+    pub fn finish(&mut self, now: Instant) -> Option<u64> {
+        self.in_flight.take_if(|(at, _)| *at <= now).map(|(_, bytes)| bytes)
+    }
+
+    /// Forgets what is under way: the link is down.
+    pub fn reset(&mut self) {
+        self.in_flight = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(micros: u64) -> Instant {
+        Instant::ZERO + Duration::from_micros(micros)
+    }
+
+    #[test]
+    fn late_wake_ups_cost_no_rate() {
+        let mut pacer = Pacer::new(BitRate::from_bps(8_000_000), Framing::PLAIN);
+        let mut now = at(10_000);
+        for _ in 0..1000 {
+            pacer.start(now, [1000].into_iter());
+            let due = pacer.deadline().unwrap();
+            assert_eq!(pacer.finish(due - Duration::from_nanos(0)), Some(1000));
+            now = due.max(now) + Duration::from_micros(300);
+        }
+        let ideal = Duration::from_millis(1000);
+        let spent = now - at(10_000);
+        assert!(spent <= ideal + Duration::from_millis(1), "{spent}");
+    }
+
+    #[test]
+    fn an_idle_wire_saves_up_no_more_than_its_credit() {
+        let mut pacer = Pacer::new(BitRate::from_bps(8_000_000), Framing::PLAIN);
+        pacer.start(at(1_000_000), [5000].into_iter());
+        assert_eq!(pacer.deadline(), Some(at(1_003_000)));
+        assert!(!pacer.is_idle());
+        assert_eq!(pacer.finish(at(1_002_999)), None);
+        assert_eq!(pacer.finish(at(1_003_000)), Some(5000));
+        assert!(pacer.is_idle());
+    }
+}

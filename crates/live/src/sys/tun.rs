@@ -1,0 +1,83 @@
+//! TUN devices (Linux `Documentation/networking/tuntap.rst`): packets that programs send, and a way to
+//! hand packets to them.
+//!
+//! Every packet has a `virtio_net_hdr` of ten bytes in front, so that offloads can be turned on later
+//! without another format. They are off for now, and said to be off: a device keeps the mask of whoever
+//! had it before.
+
+use super::{check, check_len, not_now};
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::unix::fs::OpenOptionsExt;
+
+/// Bytes of the `virtio_net_hdr` in front of every packet.
+pub const VNET_HEADER_BYTES: usize = 10;
+
+/// A TUN device of this process; it is gone, with its addresses and routes, when this is dropped or the
+/// process dies.
+#[derive(Debug)]
+pub struct Tun {
+    file: File,
+}
+
+impl Tun {
+    /// Creates a device of this name; one that is there already is never taken over.
+    ///
+    /// # Errors
+    /// `ResourceBusy` when a device has the name, `NotFound` when the kernel has no TUN,
+    /// `PermissionDenied` without `CAP_NET_ADMIN`.
+    pub fn create(name: &str) -> io::Result<Tun> {
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .custom_flags(libc::O_NONBLOCK | libc::O_CLOEXEC)
+            .open("/dev/net/tun")?;
+        // SAFETY: all zeros is a valid ifreq.
+        let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+        if name.len() >= request.ifr_name.len() || !name.is_ascii() || name.is_empty() {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a device name"));
+        }
+        for (to, from) in request.ifr_name.iter_mut().zip(name.bytes()) {
+            *to = from as libc::c_char;
+        }
+        let flags = libc::IFF_TUN | libc::IFF_NO_PI | libc::IFF_VNET_HDR | libc::IFF_TUN_EXCL;
+        request.ifr_ifru.ifru_flags = flags as libc::c_short;
+        let fd = file.as_raw_fd();
+        // SAFETY: the request is an ifreq as TUNSETIFF reads and writes it.
+        check(unsafe { libc::ioctl(fd, libc::TUNSETIFF, &raw mut request) })?;
+        let no_offload: libc::c_ulong = 0;
+        // SAFETY: TUNSETOFFLOAD takes its argument by value.
+        check(unsafe { libc::ioctl(fd, libc::TUNSETOFFLOAD, no_offload) })?;
+        Ok(Tun { file })
+    }
+
+    /// Reads one packet behind its `virtio_net_hdr`; the length of both, or `None` when there is none.
+    ///
+    /// # Errors
+    /// The device is down or gone.
+    pub fn read(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+        let fd = self.file.as_raw_fd();
+        // SAFETY: pointer and length are those of the buffer.
+        let len = unsafe { libc::read(fd, buffer.as_mut_ptr().cast(), buffer.len()) };
+        not_now(check_len(len))
+    }
+
+    /// Hands one packet to the kernel.
+    ///
+    /// # Errors
+    /// The device is down, or the kernel did not take the packet for one.
+    pub fn write(&self, packet: &[u8]) -> io::Result<()> {
+        let header = [0u8; VNET_HEADER_BYTES];
+        let parts = [io::IoSlice::new(&header), io::IoSlice::new(packet)];
+        // SAFETY: IoSlice is iovec by its documentation; the kernel only reads the two.
+        let len = unsafe { libc::writev(self.file.as_raw_fd(), parts.as_ptr().cast(), 2) };
+        check_len(len).map(drop)
+    }
+}
+
+impl AsFd for Tun {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
+    }
+}
