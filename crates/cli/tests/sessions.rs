@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 
 const GOOD: &str = include_str!("../../../plans/eql-two-modems.toml");
 const READY: &[&str] =
-    &["eql-bentson", "eql-healey", "eql-unequal", "eql-latency", "eql-two-modems"];
+    &["eql-bentson", "eql-healey", "eql-unequal", "eql-latency", "eql-two-modems", "udp-two-paths"];
 
 /// Ways to read a plan.
 const READERS: &[&[&str]] = &[&["check"], &["lab", "run"]];
@@ -77,14 +77,14 @@ const MISTAKES: &[(&str, &str, &str, &str)] = &[
     ),
     (
         "kind    = \"serial\"",
-        "kind    = \"udp\"",
-        "7:11: `kind` \"udp\" is not in this version",
+        "kind    = \"ethernet\"",
+        "7:11: `kind` \"ethernet\" is not in this version",
         "accepted: \"serial\"",
     ),
     (
         "reorder = \"off\"",
-        "cipher  = \"none\"",
-        "30:1: `cipher` is not in this version",
+        "repair  = \"once\"",
+        "30:1: `repair` is not in this version",
         "accepted: ends, members",
     ),
 ];

@@ -5,6 +5,7 @@
 //!
 //! - While data arrives a [`Record`] goes back every 25 ms at least, on slow lines so seldom that records
 //!   take a hundredth of the line. A probe asks for one at once. A path that nothing confirms is probed.
+//!   Probes and answers together take a twentieth of the line, whatever the peer asks for.
 //! - One-way delays are the receiver's clock minus the sender's. The offset of the clocks is in all paths
 //!   of two ends alike, so their differences are true; only those are used.
 //! - A path is *suspect* when data it took stays unconfirmed for three feedback intervals and two round
@@ -23,8 +24,8 @@ use crate::wire::trunk::{Kind, Record};
 const FEEDBACK_INTERVAL: Duration = Duration::from_millis(25);
 /// Feedback takes at most one part in so many of the line.
 const FEEDBACK_SHARE: u64 = 100;
-/// Probes take at most one part in so many of the line.
-const PROBE_SHARE: u64 = 20;
+/// Control of all kinds takes at most one part in so many of the line.
+const CONTROL_SHARE: u64 = 20;
 /// How long a round trip is taken to be before one was measured (RFC 6298, 2.1).
 const RTO_UNKNOWN: Duration = Duration::from_secs(1);
 /// Feedback intervals that may fail before a path is suspect.
@@ -123,7 +124,10 @@ pub struct Path {
     unconfirmed_since: Option<Instant>,
     /// Since when a dead path answers again.
     answers_since: Option<Instant>,
+    /// What may be handed out now, what is to be once control has its share again, and when that is.
     pub(super) pending: Option<Control>,
+    wanted: Option<Control>,
+    control_from: Instant,
     probe_at: Instant,
     feedback_at: Option<Instant>,
     /// The time of a control datagram and of the longest packet on this path's line.
@@ -157,6 +161,8 @@ impl Path {
             unconfirmed_since: None,
             answers_since: None,
             pending: Some(Control::Probe),
+            wanted: None,
+            control_from: now,
             probe_at: now + config.monitor.probe,
             feedback_at: None,
             control_time: Duration::ZERO,
@@ -206,7 +212,7 @@ impl Path {
     }
 
     fn probe_every(&self) -> Duration {
-        self.monitor.probe.max(self.control_time * PROBE_SHARE)
+        self.monitor.probe.max(self.control_time * CONTROL_SHARE)
     }
 
     /// How long a round trip takes at most, as far as is known (RFC 6298), with a packet in the way at
@@ -223,7 +229,10 @@ impl Path {
         self.stats.tx_datagrams += 1;
         match kind {
             Kind::Data(_) => _ = self.unconfirmed_since.get_or_insert(now),
-            Kind::Probe | Kind::Feedback => self.feedback_at = None,
+            Kind::Probe | Kind::Feedback => {
+                self.feedback_at = None;
+                self.control_from = now + self.control_time * CONTROL_SHARE;
+            }
         }
         seq
     }
@@ -276,13 +285,16 @@ impl Path {
             self.feedback_at = Some(now + self.every());
         }
         if kind == Kind::Probe {
-            self.want(Control::Feedback);
+            self.want(now, Control::Feedback);
         }
         Arrived::First
     }
 
-    fn want(&mut self, control: Control) {
-        self.pending = self.pending.max(Some(control));
+    fn want(&mut self, now: Instant, control: Control) {
+        self.wanted = self.wanted.max(Some(control));
+        if self.control_from <= now {
+            self.pending = self.pending.max(self.wanted.take());
+        }
     }
 
     /// The peer began anew: what came in before has no meaning any more.
@@ -369,7 +381,7 @@ impl Path {
         self.unconfirmed_since = None;
         if change == LinkChange::Up {
             self.confirmed_at = now;
-            self.want(Control::Probe);
+            self.want(now, Control::Probe);
             self.probe_at = now + self.probe_every();
         }
     }
@@ -390,7 +402,8 @@ impl Path {
         if self.carrier == LinkChange::Down {
             return None;
         }
-        let others = [self.feedback_at, self.suspect_at(), self.down_at()];
+        let control = self.wanted.map(|_| self.control_from);
+        let others = [self.feedback_at, self.suspect_at(), self.down_at(), control];
         let due = others.into_iter().flatten().fold(self.probe_at, Instant::min);
         Some((due, Reason::Path))
     }
@@ -400,12 +413,15 @@ impl Path {
         if self.carrier == LinkChange::Down {
             return;
         }
+        if self.control_from <= now {
+            self.pending = self.pending.max(self.wanted.take());
+        }
         if self.feedback_at.is_some_and(|at| at <= now) {
             self.feedback_at = None;
-            self.want(Control::Feedback);
+            self.want(now, Control::Feedback);
         }
         if self.probe_at <= now {
-            self.want(Control::Probe);
+            self.want(now, Control::Probe);
             self.probe_at = now + self.probe_every();
         }
         if self.suspect_at().is_some_and(|at| at <= now) {

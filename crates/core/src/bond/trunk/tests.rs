@@ -278,6 +278,19 @@ fn an_idle_trunk_sends_a_probe_now_and_then_and_stays_up() {
 }
 
 #[test]
+fn answers_take_a_twentieth_of_a_slow_line_however_often_the_peer_asks() {
+    let mut bed = Bed::in_order(Mode::Earliest, &[lane(10, 10)]);
+    let slow = MemberConfig { rate: BitRate::from_bps(14_400), ..member(&lane(1, 0), 0) };
+    bed.ends[1].enslave(Instant::ZERO, &mut bed.cx, slow).expect("enslaved anew");
+    let before = bed.path(1, 0).stats().tx_datagrams;
+    bed.run_for(ms(20_000), 0);
+    // 72 bytes at 14.4 kbit/s are 40 ms: one record in 0.8 s.
+    let sent = bed.path(1, 0).stats().tx_datagrams - before;
+    assert!((15..30).contains(&sent), "{sent}");
+    assert_eq!(bed.path(0, 0).standing(), Standing::Good);
+}
+
+#[test]
 fn an_end_that_begins_anew_is_understood_at_once() {
     let mut bed = Bed::in_order(Mode::Earliest, &[lane(50, 10), lane(50, 10)]);
     bed.run_for(ms(500), u32::MAX);
