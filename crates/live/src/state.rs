@@ -26,6 +26,8 @@ const FIRST_NAMESPACE: u64 = 0xefff_fff9;
 /// How long a process may take to die. One that is still starting has no control socket either, and is
 /// taken for running when this is over.
 const DYING_TIME_MAX: Duration = Duration::from_secs(5);
+/// How the folder of a network namespace begins; its inode follows.
+const NAMESPACE: &str = "netns.";
 const LOCK: &str = "lock";
 const STATE: &str = "state.json";
 const CONTROL: &str = "control";
@@ -84,7 +86,7 @@ pub fn base() -> PathBuf {
     };
     let first: u64 = inode("1").unwrap_or(FIRST_NAMESPACE);
     match inode("thread-self") {
-        Some(own) if own != first => base.join(format!("netns.{own}")),
+        Some(own) if own != first => base.join(format!("{NAMESPACE}{own}")),
         _ => base,
     }
 }
@@ -223,7 +225,11 @@ impl Drop for RunDir {
             let _missing = fs::remove_file(self.path.join(file));
         }
         let _others = fs::remove_dir(&self.path);
-        if let Some(base) = self.path.parent().filter(|base| base.starts_with(RUN_DIR)) {
+        // The folder of a namespace goes with the last bond in it.
+        let namespace = self.path.parent().filter(|base| {
+            base.file_name().is_some_and(|name| name.to_string_lossy().starts_with(NAMESPACE))
+        });
+        if let Some(base) = namespace {
             let _in_use = fs::remove_dir(base);
         }
     }
