@@ -2,7 +2,7 @@
 //! frames are counted out at its rate.
 //!
 //! The next burst is due when the last bit of the one before is out. A wake-up that comes late is made
-//! up for, within [`CREDIT`]: otherwise every late timer would cost rate.
+//! up for, within two milliseconds: otherwise every late timer would cost rate.
 
 use trunkline_core::link::Framing;
 use trunkline_core::time::{Duration, Instant};

@@ -101,6 +101,12 @@ const BAD: &[(&str, &str, &str, &str)] = &[
         "p.toml:28:43: `down_after` is not longer than `probe`",
         "more than 100ms",
     ),
+    (
+        "[lab]",
+        "[[lab.chip]]\nname = \"c\"\nlinks = [\"a\"]\n[lab]",
+        "`a` is no serial line",
+        "\"serial\"",
+    ),
 ];
 
 #[test]

@@ -36,13 +36,15 @@ pub(super) fn plan(seed: u64) -> Plan {
     if rng.below(3) == 0 {
         flows.push(ping(&mut rng, mtu));
     }
-    let chips = if rng.below(4) == 0 { vec![chip(&mut rng, &links)] } else { Vec::new() };
+    let mut chips = if rng.below(4) == 0 { vec![chip(&mut rng, &links)] } else { Vec::new() };
     congestion_control(&mut Rng::new(seed).fork("congestion control"), &mut flows);
     let mut faults: Vec<Fault> = (0..members).flat_map(|i| faults(&mut rng, i)).collect();
     let mut rng = rng.fork("trunk");
     let trunk = [Trunk::Off, Trunk::On][rng.below(2) as usize];
     if trunk == Trunk::On {
         links.iter_mut().for_each(|link| tunnel(&mut rng, link));
+        // A chip drives serial lines.
+        chips.clear();
         faults.iter_mut().for_each(|fault| fault.kind = fault_kind(&mut rng));
     }
     Plan {

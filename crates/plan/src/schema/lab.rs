@@ -4,7 +4,8 @@ use super::{EXPERIMENT_LAB_KEYS, Scope, all, tcp};
 use crate::diagnostic::{Problem, Problems};
 use crate::metric::{self, Owner};
 use crate::model::{
-    App, Bond, Bulk, Chip, Clock, Content, Direction, Expect, Fault, FaultKind, Flow, Lab, Ping,
+    App, Bond, Bulk, Chip, Clock, Content, Direction, Expect, Fault, FaultKind, Flow, Lab,
+    LinkKind, Ping,
 };
 use crate::reader::{self, Section, Taken, Unfit};
 use crate::source::Place;
@@ -97,6 +98,13 @@ fn chips(s: &mut Section<'_>, scope: &mut Scope, problems: &mut Problems) -> Vec
             }
         };
         for (link, place) in &links {
+            if scope.facts[*link].kind.is_some_and(|kind| kind != LinkKind::Serial) {
+                let message = format!("link `{}` is no serial line", scope.links[*link]);
+                let problem = Problem::new(*place, key.as_str(), message);
+                problems.push(
+                    problem.found(&scope.links[*link]).accepted(["links of kind \"serial\""]),
+                );
+            }
             if let Some(other) = list.iter().find(|c| c.links.contains(link)) {
                 let message =
                     format!("link `{}` is on chip `{}` too", scope.links[*link], other.name);
@@ -147,7 +155,8 @@ fn faults(s: &mut Section<'_>, scope: &Scope, problems: &mut Problems) -> Vec<Fa
         let up_after = s.opt(problems, "up_after", reader::some_time);
         s.node("count");
         s.finish(problems);
-        let fault = link.zip(down_at).map(|(link, down_at)| Fault { link, down_at, kind, up_after });
+        let fault =
+            link.zip(down_at).map(|(link, down_at)| Fault { link, down_at, kind, up_after });
         cuts.extend(fault.map(|fault| Cut { fault, place, key }));
     }
     check_overlaps(&cuts, scope, problems);
