@@ -2,7 +2,7 @@
 //!
 //! The header's sequences make three things possible that a plain member cannot do: the receiver puts
 //! flows back into order, each end learns delay and loss of every path, and a path that dies silently is
-//! found and left. A [`Path`] stands beside each member; the [`Resequencer`] is the whole bond's.
+//! found and left. A [`Path`] stands beside each member; the resequencer is the whole bond's.
 //!
 //! A packet gets its place in its bucket when it is committed and its path sequence when it is handed
 //! out. So a packet that comes back from a dying path keeps its place.
