@@ -11,6 +11,7 @@
 #     --runs N           the median is printed (3)
 #     --baseline         only the single links, without a bond
 #     --no-singles       only the bond, without the single links
+#     --rows FILE        appends each row to this file, as JSON on a line
 #     --mptcp            the kernel's MPTCP over the same links beside it, one stream
 #
 # raw % is the goodput of the sum of the rates. The ceiling is what headers leave of it: the sum of the
@@ -27,7 +28,7 @@ top=$(cd "$(dirname "$0")/.." && pwd)
 
 usage() { sed -n '2,/^set /{s/^# \{0,1\}//;/^set /d;p}' "$0" >&2; exit 2; }
 
-delays=10 losses=0 queue=50ms modes=earliest streams=1 seconds=15 runs=3 baseline=no singles=yes mptcp=no rates=()
+delays=10 losses=0 queue=50ms modes=earliest streams=1 seconds=15 runs=3 baseline=no singles=yes mptcp=no kept=/dev/null rates=()
 while [ $# -gt 0 ]; do
     case $1 in
         --baseline) baseline=yes; shift; continue ;;
@@ -43,6 +44,7 @@ while [ $# -gt 0 ]; do
         --streams) streams=$2 ;;
         --time) seconds=$2 ;;
         --runs) runs=$2 ;;
+        --rows) kept=$2 ;;
         --* | *[!0-9.]*) usage ;;
         *) rates+=("$1"); shift; continue ;;
     esac
@@ -88,7 +90,7 @@ row() {
         counted=$(for link in $used; do path_report "$link" | tr -d '\n'; echo; done |
             python3 "$top/scripts/two_links_row.py" add "$file" "$rate")
     done
-    python3 "$top/scripts/two_links_row.py" print "$file" "$label" "$sum" "$payload" "$predicted"
+    python3 "$top/scripts/two_links_row.py" print "$file" "$kept" "$label" "$sum" "$payload" "$predicted"
 }
 
 # MODE STREAMS: what the lab says of the same plan, in Mbit/s.

@@ -2,8 +2,9 @@
 """Keeps the runs of one row of scripts/two-links.sh and prints the row.
 
 add FILE GOODPUT     adds a run with the emulators' reports (JSON, one a line, on stdin); prints how many count
-print FILE LABEL SUM PAYLOAD LAB prints the median of the runs that count,
-                                 beside the lab's prediction in Mbit/s, or -
+print FILE ROWS LABEL SUM PAYLOAD LAB
+                     prints the median of the runs that count, beside the lab's prediction in Mbit/s or
+                     -, and appends the row to ROWS
 header               prints the head of the table
 """
 import json
@@ -43,19 +44,27 @@ def add(path, goodput):
     print(len(counting(read(path))))
 
 
-def row(path, label, total, payload, predicted):
+def keep(path, record):
+    with open(path, "a") as file:
+        print(json.dumps(record), file=file)
+
+
+def row(path, kept, label, total, payload, predicted):
     runs = read(path)
     good = counting(runs)
     shown = good or runs
     rates = [run["goodput"] for run in shown if run["goodput"] is not None]
     if not rates:
+        keep(kept, {"label": label, "counted": 0, "goodput": 0.0, "of_ceiling": 0.0})
         line(label, "failed", *[""] * 8, f"0/{len(runs)}")
         return
     rate = statistics.median(rates)
     ceiling = float(total) * float(payload) / OUTER
-    lab = ("-", "-")
+    lab, record = ("-", "-"), {"label": label, "counted": len(good), "goodput": rate, "of_ceiling": rate / ceiling}
     if predicted != "-":
-        lab = (f"{float(predicted):.2f}", f"{100 * (float(predicted) / rate - 1):+.1f} %")
+        record["lab_off"] = float(predicted) / rate - 1
+        lab = (f"{float(predicted):.2f}", f"{100 * record['lab_off']:+.1f} %")
+    keep(kept, record)
     line(
         label,
         f"{rate:.2f}",
@@ -76,7 +85,7 @@ match sys.argv[1:]:
         line("", "", "", "", "Mbit/s", "", "ms", "ms", "drops", "drops", "/ runs")
     case ["add", path, goodput]:
         add(path, goodput)
-    case ["print", path, label, total, payload, predicted]:
-        row(path, label, total, payload, predicted)
+    case ["print", path, kept, label, total, payload, predicted]:
+        row(path, kept, label, total, payload, predicted)
     case _:
         sys.exit(__doc__)
