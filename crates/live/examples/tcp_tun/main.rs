@@ -17,7 +17,7 @@
 //!
 //! ```sh
 //! # our client, the kernel's server
-//! python3 -m http.server --bind 10.78.0.1 8000 &    # once tcp0 is there; or bind to 0.0.0.0
+//! python3 -m http.server 8000 &
 //! printf 'GET / HTTP/1.0\r\n\r\n' | target/release/examples/tcp_tun connect 10.78.0.1:8000
 //!
 //! # our server, the kernel's client
