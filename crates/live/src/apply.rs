@@ -13,6 +13,7 @@ use crate::setup::{BondSetup, Role};
 use crate::state::RunDir;
 use crate::sys::{device_index, privilege, tun::Tun};
 use std::io::ErrorKind;
+use trunkline_plan::model::Address;
 
 /// What [`up`] would do, one line each.
 pub fn steps(setup: &BondSetup) -> Vec<String> {
@@ -46,7 +47,8 @@ pub fn up(setup: BondSetup, plan: String, read_plan: PlanReader) -> Result<Runni
     let run_dir = RunDir::create(&setup.name)?;
     let mut netlink = Netlink::open().map_err(|error| Error::while_doing("netlink", &error))?;
     check_devices(&setup, &mut netlink)?;
-    let tun = create_device(&setup, &mut netlink)?;
+    let BondSetup { device, addresses, routes, .. } = &setup;
+    let tun = create_device(&mut netlink, device, setup.bond.mtu, addresses, routes)?;
     let mut driver = Driver::new(clock::now(), setup, tun)?;
     let links = netlink.links().map_err(|error| Error::while_doing("netlink", &error))?;
     for link in links {
@@ -91,8 +93,14 @@ fn check_devices(setup: &BondSetup, netlink: &mut Netlink) -> Result<(), Error> 
     Ok(())
 }
 
-fn create_device(setup: &BondSetup, netlink: &mut Netlink) -> Result<Tun, Error> {
-    let device = &setup.device;
+/// Makes a TUN device that is up and has these addresses and routes; dropping it takes it back.
+pub(crate) fn create_device(
+    netlink: &mut Netlink,
+    device: &str,
+    mtu: u16,
+    addresses: &[Address],
+    routes: &[Address],
+) -> Result<Tun, Error> {
     let tun = Tun::create(device).map_err(|error| match error.kind() {
         ErrorKind::NotFound => Error::Environment("this kernel has no TUN: no /dev/net/tun".into()),
         _ => Error::while_doing(format!("TUN device {device}"), &error),
@@ -100,12 +108,12 @@ fn create_device(setup: &BondSetup, netlink: &mut Netlink) -> Result<Tun, Error>
     let told = |what: String| move |error| Error::while_doing(what, &error);
     let index = device_index(device)
         .ok_or_else(|| Error::Environment(format!("TUN device {device} is gone again")))?;
-    netlink.take_up(index, setup.bond.mtu).map_err(told(format!("{device} up")))?;
-    for address in &setup.addresses {
+    netlink.take_up(index, mtu).map_err(told(format!("{device} up")))?;
+    for address in addresses {
         let what = format!("address {}/{} on {device}", address.ip, address.prefix);
         netlink.add_address(index, *address).map_err(told(what))?;
     }
-    for route in &setup.routes {
+    for route in routes {
         let what = format!("route {}/{} over {device}", route.ip, route.prefix);
         netlink.add_route(index, *route).map_err(told(what))?;
     }

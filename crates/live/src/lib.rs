@@ -9,6 +9,7 @@ pub mod control;
 pub mod driver;
 pub mod emulate;
 pub mod error;
+pub mod host;
 pub mod netlink;
 pub mod pacer;
 pub mod path;
