@@ -2,6 +2,7 @@
 
 #[path = "../../../live/tests/bed/mod.rs"]
 mod bed;
+mod churn;
 mod kill;
 #[path = "../program/mod.rs"]
 mod program;

@@ -4,7 +4,8 @@ use crate::bed::Bed;
 use crate::program::{Ran, folder};
 use serde_json::Value;
 use std::collections::BTreeSet;
-use std::net::{SocketAddr, UdpSocket};
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -170,7 +171,7 @@ impl Site {
                 socket.set_read_timeout(Some(Duration::from_millis(1))).unwrap();
                 let mut buffer = [0; 64];
                 while !stop.load(Ordering::Relaxed) {
-                    for _ in 0..4 {
+                    for _ in 0..16 {
                         let _no_bond_now = socket.send_to(&[7; 1200], to);
                     }
                     let _nobody_answers = socket.recv(&mut buffer);
@@ -178,6 +179,37 @@ impl Site {
             })
         });
         Traffic { stop, threads: threads.into() }
+    }
+
+    /// A TCP stream from home to server, which lasts until it is asked to finish.
+    pub fn stream(&self) -> Stream {
+        let stop = Arc::new(AtomicBool::new(false));
+        let (sender, bound) = mpsc::channel();
+        let receiver = self.bed.on("server", move || {
+            let listener = TcpListener::bind("10.99.0.2:0").expect("the address is there");
+            sender.send(listener.local_addr().unwrap()).unwrap();
+            let (mut stream, _) = listener.accept().expect("somebody comes");
+            let (mut buffer, mut total) = ([0; BLOCK], 0);
+            while let Ok(len @ 1..) = stream.read(&mut buffer) {
+                let expected = (total..).map(pattern);
+                assert!(buffer[..len].iter().copied().eq(expected.take(len)), "as it was sent");
+                total += len;
+            }
+            total
+        });
+        let to = bound.recv().expect("it listens");
+        let is_stopped = Arc::clone(&stop);
+        let sender = self.bed.on("home", move || {
+            let mut stream = TcpStream::connect(to).expect("a connection");
+            let mut total = 0;
+            while !is_stopped.load(Ordering::Relaxed) {
+                let block: Vec<u8> = (total..total + BLOCK).map(pattern).collect();
+                stream.write_all(&block).expect("the connection lives");
+                total += BLOCK;
+            }
+            total
+        });
+        Stream { stop, sender, receiver }
     }
 
     /// Starts the program and does not wait for it.
@@ -221,6 +253,31 @@ impl Site {
         }
         let left = bonds_in(&self.run_dir());
         assert!(left.is_empty(), "{left:?}");
+    }
+}
+
+const BLOCK: usize = 16 << 10;
+
+/// The byte at a place of a stream.
+fn pattern(at: usize) -> u8 {
+    (at ^ at >> 8 ^ at >> 16) as u8
+}
+
+/// A TCP connection that carries a pattern.
+pub struct Stream {
+    stop: Arc<AtomicBool>,
+    sender: JoinHandle<usize>,
+    receiver: JoinHandle<usize>,
+}
+
+impl Stream {
+    /// Ends it orderly; the bytes that came through, which are those that were sent.
+    pub fn finish(self) -> usize {
+        self.stop.store(true, Ordering::Relaxed);
+        let sent = self.sender.join().expect("it was not broken off");
+        let received = self.receiver.join().expect("it came as it was sent");
+        assert_eq!(sent, received, "all of it came");
+        sent
     }
 }
 
