@@ -3,6 +3,7 @@
 #[path = "../../../live/tests/bed/mod.rs"]
 mod bed;
 mod churn;
+mod input;
 mod kill;
 #[path = "../program/mod.rs"]
 mod program;
