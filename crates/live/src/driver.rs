@@ -40,7 +40,7 @@ pub struct DriverStats {
     pub tun_errors: u64,
     /// Datagrams from nobody the plan names.
     pub foreign: u64,
-    /// Datagrams that came in pieces only.
+    /// Datagrams that came in pieces only, or with nothing in them.
     pub truncated: u64,
     /// Datagrams with congestion marked around a packet that cannot say so (RFC 6040, 4.2).
     pub ce_unheard: u64,
@@ -316,7 +316,7 @@ impl Driver {
             self.stats.foreign += 1;
             return;
         };
-        if datagram.is_truncated {
+        if datagram.is_truncated || datagram.payload.is_empty() {
             self.stats.truncated += 1;
             return;
         }

@@ -39,6 +39,8 @@ pub struct BondReport {
     pub tun_rx_packets: u64,
     /// Packets to programs.
     pub tun_tx_packets: u64,
+    /// Packets that are in this process now, wherever they wait.
+    pub frames: u64,
     /// Packets committed to members.
     pub tx_packets: u64,
     /// Their bytes.
@@ -106,6 +108,7 @@ pub(crate) fn bond(running: &Running) -> BondReport {
         ingress_packets: driver.bond.ingress_frames() as u64,
         tun_rx_packets: driver.stats.tun_rx,
         tun_tx_packets: driver.stats.tun_tx,
+        frames: driver.cx.frames.live() as u64,
         tx_packets: stats.tx_packets,
         tx_bytes: stats.tx_bytes,
         tx_dropped: stats.tx_dropped,

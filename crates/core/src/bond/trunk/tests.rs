@@ -309,6 +309,25 @@ fn an_end_that_begins_anew_is_understood_at_once() {
 }
 
 #[test]
+fn a_member_that_leaves_and_comes_back_is_heard_at_once() {
+    let mut bed = Bed::in_order(Mode::BalanceRr, &[lane(50, 10), lane(50, 10)]);
+    bed.run_for(ms(500), 1000);
+    for end in [0, 1, 0] {
+        let now = bed.now;
+        bed.ends[end].emancipate(now, &mut bed.cx, LinkId(1)).expect("it was a member");
+        bed.run_for(ms(100), 1000);
+        let now = bed.now;
+        bed.ends[end].enslave(now, &mut bed.cx, member(&lane(50, 10), 1)).expect("enslaved");
+        bed.run_for(ms(100), 1000);
+    }
+    let total = bed.sent + 1000;
+    bed.run_for(ms(500), total);
+    assert_eq!(bed.cx.work.dropped(DropReason::Duplicate), 0);
+    assert_eq!((bed.received.len(), bed.is_sorted()), (total as usize, true));
+    assert!([0, 1].iter().all(|end| bed.path(*end, 1).standing() == Standing::Good));
+}
+
+#[test]
 fn what_is_not_for_this_trunk_is_dropped_by_reason() {
     let mut cx = Context::new();
     let mut bond = bond(Mode::Earliest, config(0, 1, Reorder::Off));
