@@ -10,7 +10,6 @@ pub mod driver;
 pub mod emulate;
 pub mod error;
 pub mod netlink;
-pub mod pacer;
 pub mod path;
 pub mod plan;
 pub mod reactor;
