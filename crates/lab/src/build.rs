@@ -1,7 +1,6 @@
 //! From a plan to a world.
 
 use crate::apps::{App, bulk::Bulk, ping::Ping};
-use crate::pacer::Pacer;
 use crate::world::{Fault, Lane, Link, World};
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, SocketAddrV4};
@@ -9,9 +8,9 @@ use trunkline_core::Context;
 use trunkline_core::bond::{Bond, BondConfig, MemberConfig, trunk};
 use trunkline_core::frame::LinkId;
 use trunkline_core::host::{Host, InterfaceId};
-use trunkline_core::link::Chip;
 use trunkline_core::link::channel::{Channel, ChannelConfig, Clocking};
 use trunkline_core::link::wire::WireConfig;
+use trunkline_core::link::{Chip, Pacer};
 use trunkline_core::queue::Limit;
 use trunkline_core::rng::Rng;
 use trunkline_core::time::{Duration, Instant};
@@ -190,10 +189,13 @@ fn channel(plan: &Plan, member: usize, lane: usize, rng: &Rng) -> Channel {
     Channel::new(config, rng.fork("link").fork(&link.name).fork(["up", "down"][lane]))
 }
 
-/// Where the network carries another rate than the link is told, frames are paced at the link's rate into
-/// the network's queue; elsewhere the network's transmitter is the pacer.
+/// A serial line's transmitter tells its sender when a frame is out. A tunnel's network tells nobody: what
+/// it is given is counted out at the link's rate, as on a machine.
 fn pacer(link: &model::Link, lane: usize) -> Option<Pacer> {
-    link.lab.rate.map(|_| Pacer::new(rate(link.rate, lane), link.framing))
+    match link.kind {
+        LinkKind::Serial => None,
+        LinkKind::Udp => Some(Pacer::new(rate(link.rate, lane), link.framing)),
+    }
 }
 
 /// Makes a flow's application. It sends from the first host to `peer`, an address of the second.

@@ -348,19 +348,34 @@ impl Driver {
         if is_running {
             self.sockets.rebind(device, news.index);
         }
-        for path in &mut self.paths {
-            if path.setup.device.as_deref() != Some(device) || path.has_carrier == is_running {
-                continue;
-            }
-            let was_usable = path.is_usable();
-            path.has_carrier = is_running;
-            let change = match (was_usable, path.is_usable()) {
-                (true, false) => LinkChange::Down,
-                (false, true) => LinkChange::Up,
-                _ => continue,
-            };
-            path.pacer.reset();
-            self.bond.handle_link(now, &mut self.cx, path.setup.member.link, change);
+        let on_device = |path: &&Path| path.setup.device.as_deref() == Some(device);
+        let links: Vec<LinkId> =
+            self.paths.iter().filter(on_device).map(|path| path.setup.member.link).collect();
+        let change = if is_running { LinkChange::Up } else { LinkChange::Down };
+        for link in links {
+            self.handle_link(now, link, change);
+        }
+    }
+
+    /// The carrier of a path has gone or is back. Where the bond has buried the member, it is taken in
+    /// again; a bond that is full by now goes on without it.
+    pub fn handle_link(&mut self, now: Instant, link: LinkId, carrier: LinkChange) {
+        let Some(index) = self.path_index(link) else {
+            return;
+        };
+        let path = &mut self.paths[index];
+        let was_usable = path.is_usable();
+        path.has_carrier = carrier == LinkChange::Up;
+        let change = match (was_usable, path.is_usable()) {
+            (true, false) => LinkChange::Down,
+            (false, true) => LinkChange::Up,
+            _ => return,
+        };
+        path.pacer.reset();
+        let member = path.setup.member;
+        self.bond.handle_link(now, &mut self.cx, link, change);
+        if change == LinkChange::Up && self.bond.member(link).is_none() {
+            let _full = self.bond.enslave(now, &mut self.cx, member);
         }
     }
 }

@@ -11,7 +11,6 @@ pub mod emulate;
 pub mod error;
 pub mod host;
 pub mod netlink;
-pub mod pacer;
 pub mod path;
 pub mod plan;
 pub mod reactor;

@@ -1,11 +1,11 @@
 //! One path: a link of the bond as a flow of UDP datagrams between two addresses.
 
-use crate::pacer::Pacer;
 use crate::setup::LinkSetup;
 use crate::sys::udp::{Destination, SEGMENTS_MAX, SEND_BYTES_MAX, UdpSocket};
 use std::io::{self, IoSlice};
 use std::net::{IpAddr, SocketAddr};
 use trunkline_core::frame::{Burst, Frames};
+use trunkline_core::link::Pacer;
 
 /// What a path counts beside what its bond does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -8,7 +8,7 @@
 use super::{check, check_len, not_now};
 use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd};
 use std::os::unix::fs::OpenOptionsExt;
 
 /// Bytes of the `virtio_net_hdr` in front of every packet.
@@ -50,6 +50,21 @@ impl Tun {
         // SAFETY: TUNSETOFFLOAD takes its argument by value.
         check(unsafe { libc::ioctl(fd, libc::TUNSETOFFLOAD, no_offload) })?;
         Ok(Tun { file })
+    }
+
+    /// Two ends without a device: what is written to one is read from the other, packet by packet, as a
+    /// device and the kernel behind it would (socketpair(2)).
+    ///
+    /// # Errors
+    /// Out of descriptors.
+    pub fn pair() -> io::Result<(Tun, Tun)> {
+        let kind = libc::SOCK_SEQPACKET | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
+        let mut fds = [0; 2];
+        // SAFETY: the kernel writes two descriptors into an array of two.
+        check(unsafe { libc::socketpair(libc::AF_UNIX, kind, 0, fds.as_mut_ptr()) })?;
+        // SAFETY: both descriptors are new and nobody else's.
+        let [a, b] = fds.map(|fd| Tun { file: unsafe { File::from_raw_fd(fd) } });
+        Ok((a, b))
     }
 
     /// Reads one packet behind its `virtio_net_hdr`; the length of both, or `None` when there is none.

@@ -1,12 +1,12 @@
-//! When the wire has what was sent: a socket takes everything at once and says nothing, so a member's
-//! frames are counted out at its rate.
+//! When the wire has what was sent: what takes everything at once and says nothing, such as a socket, has
+//! its frames counted out at the member's rate.
 //!
 //! The next burst is due when the last bit of the one before is out. A wake-up that comes late is made
 //! up for, within two milliseconds: otherwise every late timer would cost rate.
 
-use trunkline_core::link::Framing;
-use trunkline_core::time::{Duration, Instant};
-use trunkline_core::units::{BitRate, RateClock};
+use super::Framing;
+use crate::time::{Duration, Instant};
+use crate::units::{BitRate, RateClock};
 
 /// How far a burst may be counted back: twice the longest burst. It is also how much a member that has
 /// been idle may be ahead of its rate.
@@ -63,7 +63,7 @@ impl Pacer {
         self.in_flight.take_if(|(at, _)| *at <= now).map(|(_, bytes)| bytes)
     }
 
-    /// Forgets what is under way: the link is down.
+    /// Forgets what is under way: the link went down, or came back.
     pub fn reset(&mut self) {
         self.in_flight = None;
     }
