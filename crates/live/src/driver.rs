@@ -63,7 +63,8 @@ pub struct Driver {
     pub(crate) paths: Vec<Path>,
     pub(crate) sockets: Sockets,
     tun: Tun,
-    inbox: Inbox,
+    /// Away while it is read.
+    inbox: Option<Box<Inbox>>,
     burst: Burst,
     /// What was read from the TUN last, behind its header, and how far it has been cut.
     packet: Box<[u8]>,
@@ -93,7 +94,7 @@ impl Driver {
             paths: Vec::new(),
             sockets: Sockets::default(),
             tun,
-            inbox: Inbox::new(),
+            inbox: Some(Box::new(Inbox::new())),
             burst: Burst::new(),
             packet: vec![0; vnet::HEADER_LEN + PACKET_BYTES_MAX].into(),
             split: None,
@@ -326,14 +327,15 @@ impl Driver {
             return;
         };
         let packet = &self.packet[vnet::HEADER_LEN..];
+        // All pieces are of one flow.
+        let flow = flow_hash(packet);
         while self.bond.has_room() {
             let Some((headers, payload)) = split.next(packet) else {
                 break;
             };
             self.stats.tun_rx += 1;
+            let meta = FrameMeta { len: (headers.len() + payload.len()) as u32, flow };
             let frame = self.cx.frames.insert_parts(headers, payload, 0);
-            let bytes = self.cx.frames.bytes(frame);
-            let meta = FrameMeta { len: bytes.len() as u32, flow: flow_hash(bytes) };
             self.bond.send(now, &mut self.cx, frame, meta);
         }
         if split.is_done() {
@@ -342,20 +344,30 @@ impl Driver {
     }
 
     fn read_socket(&mut self, now: Instant, index: usize) -> io::Result<()> {
+        let Some(mut inbox) = self.inbox.take() else {
+            return Ok(());
+        };
+        let mut result = Ok(());
         for _ in 0..RECEIVES_PER_TURN {
             let Some(socket) = self.sockets.at(index) else {
                 break;
             };
-            if socket.receive(&mut self.inbox)? == 0 {
-                break;
-            }
-            let inbox = std::mem::take(&mut self.inbox);
+            let received = socket.receive(&mut inbox);
             for datagram in inbox.datagrams() {
                 self.hear(now, index, datagram);
             }
-            self.inbox = inbox;
+            // While they are in the cache.
+            self.deliver();
+            match received {
+                Ok(messages) if messages == inbox.room() => {}
+                other => {
+                    result = other.map(drop);
+                    break;
+                }
+            }
         }
-        Ok(())
+        self.inbox = Some(inbox);
+        result
     }
 
     fn hear(&mut self, now: Instant, socket: usize, datagram: Datagram<'_>) {

@@ -218,9 +218,13 @@ impl Joiner {
     /// [`Joiner::is_full`].
     pub fn push(&mut self, frames: &Frames, frame: Frame) {
         let packet = frames.bytes(frame);
+        let used = &mut self.runs[..self.used];
+        // Most packets go on with the last run, and need no hash.
+        if used.last_mut().is_some_and(|run| run.extend(frames, frame, packet)) {
+            return;
+        }
         let flow = flow_hash(packet);
-        let mut used = self.runs[..self.used].iter_mut().rev();
-        let latest = used.find(|run| run.flow == flow);
+        let latest = used.iter_mut().rev().find(|run| run.flow == flow);
         if latest.is_some_and(|run| run.extend(frames, frame, packet)) {
             return;
         }
