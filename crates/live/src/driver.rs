@@ -9,18 +9,20 @@ use crate::netlink::LinkNews;
 use crate::path::Path;
 use crate::setup::{BondSetup, LinkSetup, Role};
 use crate::sockets::Sockets;
-use crate::sys::tun::{Tun, VNET_HEADER_BYTES};
+use crate::sys::tun::Tun;
 use crate::sys::udp::{Datagram, Inbox};
-use std::io;
+use std::io::{self, IoSlice};
 use trunkline_core::Context;
 use trunkline_core::bond::{Bond, Event, FrameMeta, MemberConfig};
 use trunkline_core::frame::{Burst, LinkChange, LinkId};
+use trunkline_core::offload::{HEAD_BYTES_MAX, Joiner, PACKETS_MAX, Split};
 use trunkline_core::time::Instant;
 use trunkline_core::wire::ip::{Marked, flow_hash, set_ce};
 use trunkline_core::wire::trunk::HEADER_LEN;
+use trunkline_core::wire::vnet;
 
 /// Packets taken from the TUN in one turn, so that no side waits for the other.
-const PACKETS_PER_TURN: usize = 64;
+const PACKETS_PER_TURN: u64 = 64;
 /// Receive calls per socket in one turn.
 const RECEIVES_PER_TURN: usize = 4;
 /// The longest packet a TUN can hand out.
@@ -38,6 +40,8 @@ pub struct DriverStats {
     pub tun_tx: u64,
     /// Packets the kernel did not take for one.
     pub tun_errors: u64,
+    /// What the kernel handed out and did not describe as it is.
+    pub tun_malformed: u64,
     /// Datagrams from nobody the plan names.
     pub foreign: u64,
     /// Datagrams that came in pieces only, or with nothing in them.
@@ -59,9 +63,13 @@ pub struct Driver {
     pub(crate) paths: Vec<Path>,
     pub(crate) sockets: Sockets,
     tun: Tun,
-    inbox: Inbox,
+    /// Away while it is read.
+    inbox: Option<Box<Inbox>>,
     burst: Burst,
+    /// What was read from the TUN last, behind its header, and how far it has been cut.
     packet: Box<[u8]>,
+    split: Option<Split>,
+    joiner: Joiner,
 }
 
 /// Which of a driver's descriptors is meant.
@@ -86,9 +94,11 @@ impl Driver {
             paths: Vec::new(),
             sockets: Sockets::default(),
             tun,
-            inbox: Inbox::new(),
+            inbox: Some(Box::new(Inbox::new())),
             burst: Burst::new(),
-            packet: vec![0; PACKET_BYTES_MAX + VNET_HEADER_BYTES].into(),
+            packet: vec![0; vnet::HEADER_LEN + PACKET_BYTES_MAX].into(),
+            split: None,
+            joiner: Joiner::new(),
             setup,
         };
         let members = driver.setup.links.iter().filter(|link| link.role == Role::Member);
@@ -188,7 +198,7 @@ impl Driver {
 
     /// Whether the bond would take a packet from the TUN now.
     pub fn wants_packets(&self) -> bool {
-        self.bond.has_room()
+        self.split.is_none() && self.bond.has_room()
     }
 
     /// When something is due though nothing arrives.
@@ -220,6 +230,7 @@ impl Driver {
             self.bond.handle_timeout(now, &mut self.cx);
         }
         self.deliver();
+        self.feed(now);
         while self.send_pass(now) {}
     }
 
@@ -258,22 +269,39 @@ impl Driver {
     fn deliver(&mut self) {
         while let Some(event) = self.bond.poll_event() {
             match event {
-                Event::Received(frame) => {
-                    match self.tun.write(self.cx.frames.bytes(frame)) {
-                        Ok(()) => self.stats.tun_tx += 1,
-                        Err(_) => self.stats.tun_errors += 1,
-                    }
-                    self.cx.frames.remove(frame);
-                }
+                Event::Received(frame) => self.joiner.push(&self.cx.frames, frame),
+            }
+            if self.joiner.is_full() {
+                self.write_runs();
             }
         }
+        self.write_runs();
+    }
+
+    fn write_runs(&mut self) {
+        for run in self.joiner.runs() {
+            let mut head = [0; HEAD_BYTES_MAX];
+            let head_len = run.emit_head(&self.cx.frames, &mut head);
+            let mut parts = [IoSlice::new(&[]); 1 + PACKETS_MAX];
+            parts[0] = IoSlice::new(&head[..head_len]);
+            for (part, body) in parts[1..].iter_mut().zip(run.bodies(&self.cx.frames)) {
+                *part = IoSlice::new(body);
+            }
+            let packets = run.frames().len();
+            match self.tun.write(&parts[..1 + packets]) {
+                Ok(()) => self.stats.tun_tx += packets as u64,
+                Err(_) => self.stats.tun_errors += packets as u64,
+            }
+            for frame in run.frames() {
+                self.cx.frames.remove(*frame);
+            }
+        }
+        self.joiner.clear();
     }
 
     fn read_tun(&mut self, now: Instant) -> io::Result<()> {
-        for _ in 0..PACKETS_PER_TURN {
-            if !self.bond.has_room() {
-                break;
-            }
+        let end = self.stats.tun_rx + PACKETS_PER_TURN;
+        while self.wants_packets() && self.stats.tun_rx < end {
             let len = match self.tun.read(&mut self.packet) {
                 Ok(Some(len)) => len,
                 Ok(None) => break,
@@ -281,32 +309,65 @@ impl Driver {
                 Err(error) if error.raw_os_error() == Some(libc::EIO) => break,
                 Err(error) => return Err(error),
             };
-            let Some(packet) = self.packet.get(VNET_HEADER_BYTES..len) else {
+            let Some((told, packet)) = self.packet[..len].split_first_chunk_mut() else {
                 continue;
             };
-            self.stats.tun_rx += 1;
-            let meta = FrameMeta { len: packet.len() as u32, flow: flow_hash(packet) };
-            let frame = self.cx.frames.insert(packet, 0);
-            self.bond.send(now, &mut self.cx, frame, meta);
+            match vnet::Repr::parse(told).and_then(|told| Split::new(packet, &told)) {
+                Ok(split) => self.split = Some(split),
+                Err(_) => self.stats.tun_malformed += 1,
+            }
+            self.feed(now);
         }
         Ok(())
     }
 
+    /// Gives the bond what it has room for of the packet that is being cut.
+    fn feed(&mut self, now: Instant) {
+        let Some(split) = &mut self.split else {
+            return;
+        };
+        let packet = &self.packet[vnet::HEADER_LEN..];
+        // All pieces are of one flow.
+        let flow = flow_hash(packet);
+        while self.bond.has_room() {
+            let Some((headers, payload)) = split.next(packet) else {
+                break;
+            };
+            self.stats.tun_rx += 1;
+            let meta = FrameMeta { len: (headers.len() + payload.len()) as u32, flow };
+            let frame = self.cx.frames.insert_parts(headers, payload, 0);
+            self.bond.send(now, &mut self.cx, frame, meta);
+        }
+        if split.is_done() {
+            self.split = None;
+        }
+    }
+
     fn read_socket(&mut self, now: Instant, index: usize) -> io::Result<()> {
+        let Some(mut inbox) = self.inbox.take() else {
+            return Ok(());
+        };
+        let mut result = Ok(());
         for _ in 0..RECEIVES_PER_TURN {
             let Some(socket) = self.sockets.at(index) else {
                 break;
             };
-            if socket.receive(&mut self.inbox)? == 0 {
-                break;
-            }
-            let inbox = std::mem::take(&mut self.inbox);
+            let received = socket.receive(&mut inbox);
             for datagram in inbox.datagrams() {
                 self.hear(now, index, datagram);
             }
-            self.inbox = inbox;
+            // While they are in the cache.
+            self.deliver();
+            match received {
+                Ok(messages) if messages == inbox.room() => {}
+                other => {
+                    result = other.map(drop);
+                    break;
+                }
+            }
         }
-        Ok(())
+        self.inbox = Some(inbox);
+        result
     }
 
     fn hear(&mut self, now: Instant, socket: usize, datagram: Datagram<'_>) {

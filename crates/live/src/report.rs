@@ -124,6 +124,7 @@ fn drops(running: &Running) -> BTreeMap<String, u64> {
         ("foreign", stats.foreign),
         ("truncated", stats.truncated),
         ("tun_refused", stats.tun_errors),
+        ("tun_malformed", stats.tun_malformed),
         ("ce_unheard", stats.ce_unheard),
     ];
     let mut drops = BTreeMap::new();

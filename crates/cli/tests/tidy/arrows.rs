@@ -25,6 +25,7 @@ const CORE: &[(&str, &[&str])] = &[
     ("wire", &[]),
     ("queue", &["wire"]),
     ("link", &["queue", "wire"]),
+    ("offload", &["wire"]),
     ("cc", &[]),
     ("tcp", &["cc", "wire"]),
     ("session", &["wire"]),

@@ -1,9 +1,9 @@
 //! TUN devices (Linux `Documentation/networking/tuntap.rst`): packets that programs send, and a way to
 //! hand packets to them.
 //!
-//! Every packet has a `virtio_net_hdr` of ten bytes in front, so that offloads can be turned on later
-//! without another format. They are off for now, and said to be off: a device keeps the mask of whoever
-//! had it before.
+//! Every packet has a `virtio_net_hdr` of ten bytes in front: what programs send comes in packets of many
+//! segments, which are ours to cut, and what arrives may be handed over so. Offloads are always set, also
+//! to none: a device keeps the mask of whoever had it before.
 
 use super::{check, check_len, not_now};
 use std::fs::{File, OpenOptions};
@@ -11,8 +11,10 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd};
 use std::os::unix::fs::OpenOptionsExt;
 
-/// Bytes of the `virtio_net_hdr` in front of every packet.
-pub const VNET_HEADER_BYTES: usize = 10;
+/// What the kernel may leave to us. Cutting UDP is known to Linux 6.2 and later.
+const TCP_OFFLOADS: libc::c_uint =
+    libc::TUN_F_CSUM | libc::TUN_F_TSO4 | libc::TUN_F_TSO6 | libc::TUN_F_TSO_ECN;
+const UDP_OFFLOADS: libc::c_uint = libc::TUN_F_USO4 | libc::TUN_F_USO6;
 
 /// A TUN device of this process; it is gone, with its addresses and routes, when this is dropped or the
 /// process dies.
@@ -46,9 +48,11 @@ impl Tun {
         let fd = file.as_raw_fd();
         // SAFETY: the request is an ifreq as TUNSETIFF reads and writes it.
         check(unsafe { libc::ioctl(fd, libc::TUNSETIFF, &raw mut request) })?;
-        let no_offload: libc::c_ulong = 0;
-        // SAFETY: TUNSETOFFLOAD takes its argument by value.
-        check(unsafe { libc::ioctl(fd, libc::TUNSETOFFLOAD, no_offload) })?;
+        let set = |offloads: libc::c_uint| {
+            // SAFETY: TUNSETOFFLOAD takes its argument by value.
+            check(unsafe { libc::ioctl(fd, libc::TUNSETOFFLOAD, libc::c_ulong::from(offloads)) })
+        };
+        set(TCP_OFFLOADS | UDP_OFFLOADS).or_else(|_| set(TCP_OFFLOADS)).or_else(|_| set(0))?;
         Ok(Tun { file })
     }
 
@@ -78,15 +82,14 @@ impl Tun {
         not_now(check_len(len))
     }
 
-    /// Hands one packet to the kernel.
+    /// Hands one packet, with its `virtio_net_hdr` in front and in as many parts as may be, to the kernel.
     ///
     /// # Errors
     /// The device is down, or the kernel did not take the packet for one.
-    pub fn write(&self, packet: &[u8]) -> io::Result<()> {
-        let header = [0u8; VNET_HEADER_BYTES];
-        let parts = [io::IoSlice::new(&header), io::IoSlice::new(packet)];
-        // SAFETY: IoSlice is iovec by its documentation; the kernel only reads the two.
-        let len = unsafe { libc::writev(self.file.as_raw_fd(), parts.as_ptr().cast(), 2) };
+    pub fn write(&self, parts: &[io::IoSlice<'_>]) -> io::Result<()> {
+        let fd = self.file.as_raw_fd();
+        // SAFETY: IoSlice is iovec by its documentation; the kernel only reads them.
+        let len = unsafe { libc::writev(fd, parts.as_ptr().cast(), parts.len() as libc::c_int) };
         check_len(len).map(drop)
     }
 }
