@@ -16,6 +16,15 @@ const TCP_OFFLOADS: libc::c_uint =
     libc::TUN_F_CSUM | libc::TUN_F_TSO4 | libc::TUN_F_TSO6 | libc::TUN_F_TSO_ECN;
 const UDP_OFFLOADS: libc::c_uint = libc::TUN_F_USO4 | libc::TUN_F_USO6;
 
+/// What the kernel may leave to the one behind the device.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Offloads {
+    /// Nothing: packets are as they would be on a wire.
+    None,
+    /// Checksums and cutting, as far as this kernel knows how.
+    All,
+}
+
 /// A TUN device of this process; it is gone, with its addresses and routes, when this is dropped or the
 /// process dies.
 #[derive(Debug)]
@@ -29,7 +38,7 @@ impl Tun {
     /// # Errors
     /// `ResourceBusy` when a device has the name, `NotFound` when the kernel has no TUN,
     /// `PermissionDenied` without `CAP_NET_ADMIN`.
-    pub fn create(name: &str) -> io::Result<Tun> {
+    pub fn create(name: &str, offloads: Offloads) -> io::Result<Tun> {
         let file = OpenOptions::new()
             .read(true)
             .write(true)
@@ -52,7 +61,12 @@ impl Tun {
             // SAFETY: TUNSETOFFLOAD takes its argument by value.
             check(unsafe { libc::ioctl(fd, libc::TUNSETOFFLOAD, libc::c_ulong::from(offloads)) })
         };
-        set(TCP_OFFLOADS | UDP_OFFLOADS).or_else(|_| set(TCP_OFFLOADS)).or_else(|_| set(0))?;
+        match offloads {
+            Offloads::None => set(0)?,
+            Offloads::All => set(TCP_OFFLOADS | UDP_OFFLOADS)
+                .or_else(|_| set(TCP_OFFLOADS))
+                .or_else(|_| set(0))?,
+        };
         Ok(Tun { file })
     }
 
