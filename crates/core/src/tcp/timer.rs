@@ -2,7 +2,7 @@
 
 use super::config::AfterTimeout;
 use super::options::Repair;
-use super::{Connection, Event, State};
+use super::{Connection, Event};
 use crate::Context;
 use crate::cc::Phase;
 use crate::time::{Duration, Instant, Reason};
