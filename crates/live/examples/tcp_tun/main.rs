@@ -31,7 +31,7 @@
 mod relay;
 
 use relay::Opening;
-use std::io;
+use std::io::{self, Write};
 use std::process::ExitCode;
 use trunkline_core::cc::Algorithm;
 use trunkline_core::rng::Rng;
@@ -54,19 +54,23 @@ struct Arguments {
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    let Some(arguments) = parse(&words) else {
-        eprintln!("{USAGE}");
-        return ExitCode::from(2);
-    };
-    let report = match transfer(&arguments) {
-        Ok(report) => report,
-        Err(error) => {
-            eprintln!("tcp_tun: {error}");
-            return ExitCode::FAILURE;
+    let (text, code) = match parse(&words).map(|arguments| transfer(&arguments)) {
+        None => (USAGE.to_owned(), ExitCode::from(2)),
+        Some(Err(error)) => (format!("tcp_tun: {error}"), ExitCode::FAILURE),
+        Some(Ok(report)) if report.ended == tcp::Event::Closed => {
+            (line(&report), ExitCode::SUCCESS)
         }
+        Some(Ok(report)) => (line(&report), ExitCode::FAILURE),
     };
+    match writeln!(io::stderr(), "{text}") {
+        Ok(()) => code,
+        Err(_) => ExitCode::FAILURE,
+    }
+}
+
+fn line(report: &relay::Report) -> String {
     let relay::Report { ended, stats, took } = report;
-    eprintln!(
+    format!(
         "ended={ended:?} seconds={:.3} bytes_sent={} bytes_received={} segments_sent={} \
          retransmissions={} timeouts={} fast_recoveries={} out_of_order={}",
         took.as_secs_f64(),
@@ -77,8 +81,7 @@ fn main() -> ExitCode {
         stats.timeouts,
         stats.fast_recoveries,
         stats.out_of_order,
-    );
-    if ended == tcp::Event::Closed { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    )
 }
 
 fn transfer(arguments: &Arguments) -> io::Result<relay::Report> {

@@ -228,7 +228,7 @@ impl Relay {
 
     fn note_progress(&mut self, host: &TunHost, now: Instant) {
         let connection = self.connection.and_then(|id| host.host.connection(id));
-        let Some(stats) = connection.map(|c| c.stats()) else {
+        let Some(stats) = connection.map(|c| *c.stats()) else {
             return;
         };
         let moved = stats.bytes_acked + stats.bytes_received;
@@ -248,7 +248,7 @@ impl Relay {
 
     fn report(&self, host: &TunHost, ended: tcp::Event) -> Report {
         let connection = self.connection.and_then(|id| host.host.connection(id));
-        let stats = connection.map(|c| c.stats().clone()).unwrap_or_default();
+        let stats = connection.map(|c| *c.stats()).unwrap_or_default();
         let took = self.connected_at.map_or(Duration::ZERO, |at| self.moved.1 - at);
         Report { ended, stats, took }
     }
