@@ -17,8 +17,9 @@ use trunkline_core::bond::{Bond, Event, FrameMeta, MemberConfig};
 use trunkline_core::frame::{Burst, LinkChange, LinkId};
 use trunkline_core::offload::{HEAD_BYTES_MAX, Joiner, PACKETS_MAX, Split};
 use trunkline_core::time::Instant;
-use trunkline_core::wire::ip::{Marked, flow_hash, set_ce};
-use trunkline_core::wire::trunk::HEADER_LEN;
+use trunkline_core::wire::ip::{Decapsulated, decapsulate, flow_hash};
+use trunkline_core::wire::ipv4::Ecn;
+use trunkline_core::wire::trunk::{HEADER_LEN, is_data};
 use trunkline_core::wire::vnet;
 
 /// Packets taken from the TUN in one turn, so that no side waits for the other.
@@ -27,9 +28,6 @@ const PACKETS_PER_TURN: u64 = 64;
 const RECEIVES_PER_TURN: usize = 4;
 /// The longest packet a TUN can hand out.
 const PACKET_BYTES_MAX: usize = 65_536;
-
-/// The ECN field that says "congestion experienced" (RFC 3168).
-const CE: u8 = 3;
 
 /// What came to this end and was not used, by reason.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -386,14 +384,15 @@ impl Driver {
             self.bond.handle_link(now, &mut self.cx, link, LinkChange::Up);
         }
         path.hear(datagram.from, datagram.to);
-        let is_ce = datagram.ecn == CE;
+        let outer = Ecn::from_bits(datagram.ecn);
         for payload in datagram.payload.chunks(datagram.segment_bytes) {
             path.stats.rx_datagrams += 1;
             let frame = self.cx.frames.insert(payload, 0);
-            if is_ce {
-                path.stats.rx_ce += 1;
+            path.stats.rx_ce += u64::from(outer == Ecn::Ce);
+            // A trunk's own datagrams carry no packet.
+            if outer != Ecn::NotEct && (packet_at == 0 || is_data(payload)) {
                 let packet = self.cx.frames.bytes_mut(frame).get_mut(packet_at..);
-                if packet.is_some_and(is_unheard) {
+                if decapsulate(packet.unwrap_or_default(), outer) == Decapsulated::Unheard {
                     self.stats.ce_unheard += 1;
                     self.cx.frames.remove(frame);
                     continue;
@@ -439,11 +438,4 @@ impl Driver {
             let _full = self.bond.enslave(now, &mut self.cx, member);
         }
     }
-}
-
-/// Repeats a mark of the outer header in the packet; whether the packet cannot carry it and has to be
-/// dropped instead (RFC 6040, 4.2). What is no packet, such as a probe, loses nothing by the mark.
-fn is_unheard(packet: &mut [u8]) -> bool {
-    let is_packet = matches!(packet.first().map(|byte| byte >> 4), Some(4 | 6));
-    is_packet && set_ce(packet) == Marked::NotCapable
 }

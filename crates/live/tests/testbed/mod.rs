@@ -3,16 +3,16 @@
 
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Write};
+use std::net::UdpSocket;
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::thread::{self, JoinHandle};
-use trunkline_live::sys::namespace;
+use std::thread::JoinHandle;
+use trunkline_live::sys::{namespace, privilege};
 
 /// Why namespaces cannot be made here, if they cannot.
 pub fn missing() -> Option<&'static str> {
-    // SAFETY: a plain system call without arguments.
-    if unsafe { libc::geteuid() } != 0 {
-        return Some("not root");
+    if !privilege::can_change_network() {
+        return Some("CAP_NET_ADMIN is missing");
     }
     let runs = |program: &str, argument: &str| {
         let mut command = Command::new(program);
@@ -85,14 +85,22 @@ impl Testbed {
         line.trim_end().to_owned()
     }
 
-    /// Does something in the namespace of one end (`home` or `server`), in a thread of its own.
+    /// A UDP socket of one end (`home` or `server`), bound to an address.
+    pub fn udp(&self, end: &str, address: &str) -> UdpSocket {
+        let address = address.to_owned();
+        // A socket stays in the namespace it was made in.
+        let made = self.on(end, move || UdpSocket::bind(address).expect("bind"));
+        made.join().expect("the thread ends")
+    }
+
+    /// Runs something at one end (`home` or `server`), in a thread of its own.
     pub fn on<T: Send + 'static>(
         &self,
         end: &str,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> JoinHandle<T> {
         let path = Path::new(namespace::NAMED).join(format!("{}-{end}", self.prefix));
-        thread::spawn(move || {
+        std::thread::spawn(move || {
             namespace::enter(&path).expect("the namespace is there");
             work()
         })
