@@ -171,7 +171,7 @@ impl Driver {
             .map_err(|refused| Error::Refused(refused.to_string()))?;
         let path = &mut self.paths[index];
         path.setup.member = member;
-        path.pacer.set_rate(member.rate, member.framing);
+        path.pacer.set_rate(now, member.rate, member.framing);
         Ok(())
     }
 

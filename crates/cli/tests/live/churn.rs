@@ -64,7 +64,7 @@ fn one<'a>(rng: &mut Rng, list: &[&'a str]) -> &'a str {
     list[rng.below(list.len() as u64) as usize]
 }
 
-const RATES: [&str; 6] = ["10mbit", "20mbit", "50mbit", "200mbit", "1bit", "much"];
+const RATES: [&str; 7] = ["300bit", "10mbit", "20mbit", "50mbit", "200mbit", "1bit", "much"];
 
 /// A change, often one that must be refused.
 fn change(site: &Site, rng: &mut Rng) -> Value {
@@ -217,7 +217,7 @@ fn at_rest(site: &Site, clients: &mut [Client; 2]) -> [(Held, u64); 2] {
 }
 
 #[test]
-fn random_changes_under_traffic_leak_nothing_and_lose_no_bond() {
+fn random_operations_under_traffic_leak_nothing_and_lose_no_bond() {
     let Some(site) = Site::new("churn") else {
         return;
     };
@@ -227,7 +227,7 @@ fn random_changes_under_traffic_leak_nothing_and_lose_no_bond() {
     let pids = SIDES.map(|side| site.shown(side)["pid"].clone());
     let mut clients = SIDES.map(|side| Client::new(&site, side));
     let mut flaps = Flaps::default();
-    let mut answers: BTreeMap<(u64, String), u64> = BTreeMap::new();
+    let mut answers: BTreeMap<(String, u64), u64> = BTreeMap::new();
     let mut early = None;
     for phase in [operations / 5, operations - operations / 5] {
         let (traffic, stream) = (site.traffic(), site.stream());
@@ -245,30 +245,21 @@ fn random_changes_under_traffic_leak_nothing_and_lose_no_bond() {
                 _ => false,
             };
             assert!(is_expected, "{request}: {code} {reason}");
-            *answers.entry((code, verb)).or_default() += 1;
+            *answers.entry((verb, code)).or_default() += 1;
         }
         flaps.mend(&site);
         drop(traffic);
         site.write(PLAN);
         clients.iter_mut().for_each(|client| _ = client.ask(&json!({ "request": "reload" })));
-        println!("a TCP stream carried {} bytes, all as sent", stream.finish());
+        let bytes = stream.finish();
+        println!("operations: a TCP stream carried {bytes} bytes, all as sent");
         early.get_or_insert_with(|| at_rest(&site, &mut clients));
     }
     let late = at_rest(&site, &mut clients);
-    for client in &mut clients {
-        let shown = client.shown();
-        println!(
-            "{}: {} packets taken, {} delivered, drops {}",
-            shown["end"], shown["tun_rx_packets"], shown["tun_tx_packets"], shown["drops"]
-        );
-    }
-    for ((code, verb), count) in &answers {
-        println!("{count:6} {verb} answered with {code}");
-    }
-    let early = early.expect("there was a first phase");
-    for ((side, before), after) in SIDES.iter().zip(&early).zip(&late) {
-        println!("{side} early: {:?}, {} kB", before.0, before.1);
-        println!("{side} late:  {:?}, {} kB", after.0, after.1);
+    tell(&answers, &mut clients);
+    for ((side, before), after) in SIDES.iter().zip(early.iter().flatten()).zip(&late) {
+        println!("{side}: before, {:?}, {} kB", before.0, before.1);
+        println!("{side}: after,  {:?}, {} kB", after.0, after.1);
         assert_eq!(after.0.frames, 0);
         assert_eq!(before.0, after.0, "{side} holds what it held before");
         assert!(after.1 <= before.1 + GROWTH_KB_MAX, "{side} grew");
@@ -280,6 +271,19 @@ fn random_changes_under_traffic_leak_nothing_and_lose_no_bond() {
         site.expect(side, "down tl0", 0, "bond tl0 is down");
     }
     site.expect_clean();
+}
+
+/// What was asked, and what the bonds did meanwhile.
+fn tell(answers: &BTreeMap<(String, u64), u64>, clients: &mut [Client; 2]) {
+    for ((verb, code), count) in answers {
+        println!("operations: {count:5} {verb}, answered with {code}");
+    }
+    for client in clients {
+        let shown = client.shown();
+        let [taken, delivered] = ["tun_rx_packets", "tun_tx_packets"].map(|key| &shown[key]);
+        let (end, drops) = (shown["end"].as_str().expect("a name"), &shown["drops"]);
+        println!("{end}: during operations {taken} packets taken, {delivered} delivered, {drops}");
+    }
 }
 
 fn each_member_carries(site: &Site, clients: &mut [Client; 2]) {

@@ -112,5 +112,7 @@ fn a_kill_at_any_moment_is_repaired() {
         site.expect(side, "down tl0", 0, "bond tl0 is down");
     }
     site.expect_clean();
-    println!("{kills} kills, all repaired; {left_nothing} had left nothing");
+    println!(
+        "kills: {kills} kills at random moments, all repaired; {left_nothing} had left nothing"
+    );
 }

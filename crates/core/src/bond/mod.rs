@@ -226,7 +226,7 @@ impl Bond {
         let member = match self.index(config.link) {
             Some(index) => {
                 let mut member = self.members.remove(index);
-                member.reconfigure(config);
+                member.reconfigure(now, config);
                 member
             }
             None if eql && self.members.len() >= usize::from(self.config.max_slaves) => {

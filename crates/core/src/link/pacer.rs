@@ -30,10 +30,15 @@ impl Pacer {
         Pacer { clock, framing, free_at: Instant::ZERO, in_flight: None }
     }
 
-    /// Changes the rate for what comes next.
-    pub fn set_rate(&mut self, rate: BitRate, framing: Framing) {
+    /// Changes the rate. What is under way is out no later than at the new rate, or a rate that was far
+    /// too low would last as long as it says.
+    pub fn set_rate(&mut self, now: Instant, rate: BitRate, framing: Framing) {
         self.clock = RateClock::new(rate);
         self.framing = framing;
+        let bytes = self.in_flight.map_or(0, |(_, bytes)| bytes);
+        let time = rate.time_for_bits(framing.mean_wire_millibits(bytes) / 1000);
+        self.free_at = self.free_at.min(now + time);
+        self.in_flight = self.in_flight.map(|(_, bytes)| (self.free_at, bytes));
     }
 
     /// Whether the wire takes a burst.
@@ -101,5 +106,14 @@ mod tests {
         assert_eq!(pacer.finish(at(1_002_999)), None);
         assert_eq!(pacer.finish(at(1_003_000)), Some(5000));
         assert!(pacer.is_idle());
+    }
+    #[test]
+    fn a_rate_that_was_far_too_low_does_not_last() {
+        let mut pacer = Pacer::new(BitRate::from_bps(300), Framing::PLAIN);
+        pacer.start(at(1_000_000), [1000].into_iter());
+        pacer.set_rate(at(2_000_000), BitRate::from_bps(8_000_000), Framing::PLAIN);
+        assert_eq!(pacer.deadline(), Some(at(2_001_000)));
+        pacer.set_rate(at(2_000_000), BitRate::from_bps(300), Framing::PLAIN);
+        assert_eq!(pacer.finish(at(2_001_000)), Some(1000));
     }
 }
