@@ -98,6 +98,7 @@ fn create_device(setup: &BondSetup, netlink: &mut Netlink) -> Result<Tun, Error>
         _ => Error::while_doing(format!("TUN device {device}"), &error),
     })?;
     let told = |what: String| move |error| Error::while_doing(what, &error);
+    tun.offload().map_err(told(format!("offloads of {device}")))?;
     let index = device_index(device)
         .ok_or_else(|| Error::Environment(format!("TUN device {device} is gone again")))?;
     netlink.take_up(index, setup.bond.mtu).map_err(told(format!("{device} up")))?;
