@@ -6,7 +6,6 @@
 //! through UDP over loopback, and the script's times in place of a clock.
 
 use std::collections::VecDeque;
-use std::io::IoSlice;
 use std::net::{SocketAddr, UdpSocket};
 use std::time::{Duration as Wait, Instant as Watch};
 use trunkline_core::bond::trunk::{self, MEMBER_QUEUE, Monitor, Reorder};
@@ -17,11 +16,10 @@ use trunkline_core::queue::Limit;
 use trunkline_core::rng::Rng;
 use trunkline_core::time::{Duration, Instant};
 use trunkline_core::units::{BitRate, Ratio};
-use trunkline_core::wire::vnet;
 use trunkline_lab::pair::{End, Offered, Pair, Passed};
 use trunkline_live::driver::{Driver, Source};
 use trunkline_live::setup::{BondSetup, LinkSetup, Remote, Role};
-use trunkline_live::sys::tun::Tun;
+use trunkline_live::sys::tun::{Tun, VNET_HEADER_BYTES};
 
 /// Two equal lines, whose frames end at the same moment, and one that is slower.
 const RATES: [u64; 3] = [20_000_000, 20_000_000, 3_000_000];
@@ -210,7 +208,7 @@ impl Live {
     /// One turn, and what has left by it.
     fn turn(&mut self) {
         self.driver.turn(self.now);
-        let mut buffer = vec![0; 65_536 + vnet::HEADER_LEN];
+        let mut buffer = [0; 2048];
         for (index, path) in self.driver.paths().iter().enumerate() {
             assert_eq!(path.stats.tx_errors, 0, "{:?}", path.last_error);
             while self.taken[index] < path.stats.tx_datagrams {
@@ -221,7 +219,7 @@ impl Live {
             }
         }
         while let Ok(Some(len)) = self.programs.read(&mut buffer) {
-            assert!(len > vnet::HEADER_LEN);
+            assert!(len > VNET_HEADER_BYTES);
         }
     }
 
@@ -242,9 +240,7 @@ impl Live {
                         self.offered.push(Offered::Refused);
                         continue;
                     }
-                    let told = vnet::Repr::default().emit();
-                    let parts = [IoSlice::new(&told), IoSlice::new(packet)];
-                    self.programs.write(&parts).expect("room for a packet");
+                    self.programs.write(packet).expect("room for a packet");
                     self.driver.handle_ready(self.now, Source::Tun).expect("an open pair");
                     self.offered.push(Offered::Taken);
                 }

@@ -11,10 +11,7 @@ use crate::netlink::Netlink;
 use crate::running::{PlanReader, Running, describe};
 use crate::setup::{BondSetup, Role};
 use crate::state::RunDir;
-use crate::sys::{
-    device_index, privilege,
-    tun::{Offloads, Tun},
-};
+use crate::sys::{device_index, privilege, tun::Tun};
 use std::io::ErrorKind;
 use trunkline_plan::model::Address;
 
@@ -51,8 +48,8 @@ pub fn up(setup: BondSetup, plan: String, read_plan: PlanReader) -> Result<Runni
     let mut netlink = Netlink::open().map_err(|error| Error::while_doing("netlink", &error))?;
     check_devices(&setup, &mut netlink)?;
     let BondSetup { device, addresses, routes, .. } = &setup;
-    let tun =
-        create_device(&mut netlink, device, Offloads::All, setup.bond.mtu, addresses, routes)?;
+    let tun = create_device(&mut netlink, device, setup.bond.mtu, addresses, routes)?;
+    tun.offload().map_err(|error| Error::while_doing(format!("offloads of {device}"), &error))?;
     let mut driver = Driver::new(clock::now(), setup, tun)?;
     let links = netlink.links().map_err(|error| Error::while_doing("netlink", &error))?;
     for link in links {
@@ -101,12 +98,11 @@ fn check_devices(setup: &BondSetup, netlink: &mut Netlink) -> Result<(), Error> 
 pub(crate) fn create_device(
     netlink: &mut Netlink,
     device: &str,
-    offloads: Offloads,
     mtu: u16,
     addresses: &[Address],
     routes: &[Address],
 ) -> Result<Tun, Error> {
-    let tun = Tun::create(device, offloads).map_err(|error| match error.kind() {
+    let tun = Tun::create(device).map_err(|error| match error.kind() {
         ErrorKind::NotFound => Error::Environment("this kernel has no TUN: no /dev/net/tun".into()),
         _ => Error::while_doing(format!("TUN device {device}"), &error),
     })?;

@@ -286,7 +286,7 @@ impl Driver {
                 *part = IoSlice::new(body);
             }
             let packets = run.frames().len();
-            match self.tun.write(&parts[..1 + packets]) {
+            match self.tun.write_parts(&parts[..1 + packets]) {
                 Ok(()) => self.stats.tun_tx += packets as u64,
                 Err(_) => self.stats.tun_errors += packets as u64,
             }

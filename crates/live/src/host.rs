@@ -9,8 +9,8 @@ use crate::clock;
 use crate::error::Error;
 use crate::netlink::Netlink;
 use crate::sys::epoll::{Epoll, Interest};
-use crate::sys::tun::{Offloads, Tun};
-use std::io::{self, IoSlice};
+use crate::sys::tun::{Tun, VNET_HEADER_BYTES};
+use std::io;
 use std::net::{IpAddr, Ipv4Addr};
 use std::os::fd::AsFd;
 use trunkline_core::Context;
@@ -22,7 +22,6 @@ use trunkline_core::queue::Limit;
 use trunkline_core::rng::Rng;
 use trunkline_core::time::{Duration, Instant};
 use trunkline_core::units::BitRate;
-use trunkline_core::wire::vnet;
 use trunkline_plan::model::Address;
 
 /// The host's only link.
@@ -87,7 +86,7 @@ impl TunHost {
         let told = |error| Error::while_doing(&network.device, &error);
         let mut netlink = Netlink::open().map_err(told)?;
         let Neighbourhood { device, kernel, mtu, .. } = network;
-        let tun = create_device(&mut netlink, device, Offloads::None, *mtu, &[*kernel], &[])?;
+        let tun = create_device(&mut netlink, device, *mtu, &[*kernel], &[])?;
         let epoll = Epoll::new().map_err(told)?;
         epoll.add(&tun, TUN, Interest::Read).map_err(told)?;
         let mut cx = Context::new();
@@ -100,7 +99,7 @@ impl TunHost {
             epoll,
             tokens: Vec::new(),
             burst: Burst::new(),
-            packet: vec![0; PACKET_BYTES_MAX + vnet::HEADER_LEN].into(),
+            packet: vec![0; PACKET_BYTES_MAX + VNET_HEADER_BYTES].into(),
             is_behind: false,
         })
     }
@@ -142,9 +141,7 @@ impl TunHost {
             self.host.poll_transmit(now, &mut self.cx, LINK, &mut self.burst);
             self.is_behind = !self.burst.is_empty();
             for frame in self.burst.frames.drain(..) {
-                let packet = whole(&self.cx.frames, frame, &mut self.packet);
-                let told = vnet::Repr::default().emit();
-                match self.tun.write(&[IoSlice::new(&told), IoSlice::new(packet)]) {
+                match self.tun.write(whole(&self.cx.frames, frame, &mut self.packet)) {
                     Ok(()) => self.stats.tx_packets += 1,
                     Err(_) => self.stats.tx_errors += 1,
                 }
@@ -170,7 +167,7 @@ impl TunHost {
                 Err(error) if error.raw_os_error() == Some(libc::EIO) => break,
                 Err(error) => return Err(error),
             };
-            let Some(packet) = self.packet.get(vnet::HEADER_LEN..len) else {
+            let Some(packet) = self.packet.get(VNET_HEADER_BYTES..len) else {
                 continue;
             };
             self.stats.rx_packets += 1;

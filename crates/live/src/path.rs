@@ -98,11 +98,15 @@ impl Path {
             let mut count = 0;
             for (part, frame) in parts.iter_mut().zip(rest).take(most) {
                 let bytes = frames.bytes(*frame);
-                if bytes.len() != len || outer_ecn(bytes, ecn_at) != ecn {
+                if bytes.len() > len || outer_ecn(bytes, ecn_at) != ecn {
                     break;
                 }
                 *part = IoSlice::new(bytes);
                 count += 1;
+                // Only the last may be shorter.
+                if bytes.len() < len {
+                    break;
+                }
             }
             match socket.send(destination, ecn, &parts[..count], len) {
                 Ok(()) => self.stats.tx_datagrams += count as u64,

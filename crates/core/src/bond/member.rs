@@ -299,8 +299,8 @@ impl Member {
         self.fly(now, len)
     }
 
-    /// Hands out a run of equal frames of at most [`RUN_TIME`], or one frame. `seal` gets each with the
-    /// time it should be out, to put its header on.
+    /// Hands out a run of equal frames of at most [`RUN_TIME`], the last of which may be shorter, or one
+    /// frame. `seal` gets each with the time it should be out, to put its header on.
     pub(super) fn transmit(
         &mut self,
         now: Instant,
@@ -317,7 +317,7 @@ impl Member {
             burst.push(waiting.frame, (len + self.header) as usize);
             left = left.saturating_sub(len);
             let more = self.waiting.peek_len();
-            if more.is_none_or(|next| next != first || next > left) {
+            if len < first || more.is_none_or(|next| next > first || next > left) {
                 break;
             }
         }

@@ -22,6 +22,7 @@ enum Pieces {
 #[derive(Clone, Debug)]
 pub struct Split {
     pieces: Pieces,
+    /// Of what is cut.
     version: Version,
     /// The headers of the next piece.
     headers: [u8; HEADERS_MAX],
@@ -43,14 +44,13 @@ impl Split {
     /// [`Error::Truncated`] when the packet ends before its headers do; [`Error::Malformed`] when it is
     /// not what `told` says.
     pub fn new(packet: &mut [u8], told: &vnet::Repr) -> Result<Split, Error> {
-        let version = Version::of(packet).ok_or(Error::Malformed)?;
         let mut split = Split {
             pieces: Pieces::Whole,
-            version,
+            version: Version::V4,
             headers: [0; HEADERS_MAX],
             headers_len: 0,
             upper_at: 0,
-            identification: version.identification(packet),
+            identification: 0,
             size: packet.len(),
             at: 0,
             end: packet.len(),
@@ -68,6 +68,8 @@ impl Split {
     }
 
     fn prepare(&mut self, packet: &[u8], run: vnet::Run, upper_at: usize) -> Result<(), Error> {
+        self.version = Version::of(packet).ok_or(Error::Malformed)?;
+        self.identification = self.version.identification(packet);
         let (ip, upper) = packet.split_at_checked(upper_at).ok_or(Error::Truncated)?;
         let in_front = match self.version {
             Version::V4 => usize::from(packet[0] & 0x0f) * 4 == upper_at,

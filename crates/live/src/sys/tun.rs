@@ -1,29 +1,24 @@
 //! TUN devices (Linux `Documentation/networking/tuntap.rst`): packets that programs send, and a way to
 //! hand packets to them.
 //!
-//! Every packet has a `virtio_net_hdr` of ten bytes in front: what programs send comes in packets of many
-//! segments, which are ours to cut, and what arrives may be handed over so. Offloads are always set, also
-//! to none: a device keeps the mask of whoever had it before.
+//! Every packet has a `virtio_net_hdr` of ten bytes in front. With offloads what programs send comes in
+//! packets of many segments, which are then ours to cut; what arrives may be handed over so in any case.
+//! Offloads are always set, also to none: a device keeps the mask of whoever had it before.
 
 use super::{check, check_len, not_now};
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd};
 use std::os::unix::fs::OpenOptionsExt;
+use trunkline_core::wire::vnet;
+
+/// Bytes of the `virtio_net_hdr` in front of every packet.
+pub const VNET_HEADER_BYTES: usize = vnet::HEADER_LEN;
 
 /// What the kernel may leave to us. Cutting UDP is known to Linux 6.2 and later.
 const TCP_OFFLOADS: libc::c_uint =
     libc::TUN_F_CSUM | libc::TUN_F_TSO4 | libc::TUN_F_TSO6 | libc::TUN_F_TSO_ECN;
 const UDP_OFFLOADS: libc::c_uint = libc::TUN_F_USO4 | libc::TUN_F_USO6;
-
-/// What the kernel may leave to the one behind the device.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Offloads {
-    /// Nothing: packets are as they would be on a wire.
-    None,
-    /// Checksums and cutting, as far as this kernel knows how.
-    All,
-}
 
 /// A TUN device of this process; it is gone, with its addresses and routes, when this is dropped or the
 /// process dies.
@@ -38,7 +33,7 @@ impl Tun {
     /// # Errors
     /// `ResourceBusy` when a device has the name, `NotFound` when the kernel has no TUN,
     /// `PermissionDenied` without `CAP_NET_ADMIN`.
-    pub fn create(name: &str, offloads: Offloads) -> io::Result<Tun> {
+    pub fn create(name: &str) -> io::Result<Tun> {
         let file = OpenOptions::new()
             .read(true)
             .write(true)
@@ -57,17 +52,23 @@ impl Tun {
         let fd = file.as_raw_fd();
         // SAFETY: the request is an ifreq as TUNSETIFF reads and writes it.
         check(unsafe { libc::ioctl(fd, libc::TUNSETIFF, &raw mut request) })?;
-        let set = |offloads: libc::c_uint| {
-            // SAFETY: TUNSETOFFLOAD takes its argument by value.
-            check(unsafe { libc::ioctl(fd, libc::TUNSETOFFLOAD, libc::c_ulong::from(offloads)) })
-        };
-        match offloads {
-            Offloads::None => set(0)?,
-            Offloads::All => set(TCP_OFFLOADS | UDP_OFFLOADS)
-                .or_else(|_| set(TCP_OFFLOADS))
-                .or_else(|_| set(0))?,
-        };
-        Ok(Tun { file })
+        let tun = Tun { file };
+        tun.set_offloads(0)?;
+        Ok(tun)
+    }
+
+    /// Lets the kernel leave segments and checksums to whoever reads, as far as it can.
+    ///
+    /// # Errors
+    /// This is no device.
+    pub fn offload(&self) -> io::Result<()> {
+        self.set_offloads(TCP_OFFLOADS | UDP_OFFLOADS).or_else(|_| self.set_offloads(TCP_OFFLOADS))
+    }
+
+    fn set_offloads(&self, offloads: libc::c_uint) -> io::Result<()> {
+        let (fd, offloads) = (self.file.as_raw_fd(), libc::c_ulong::from(offloads));
+        // SAFETY: TUNSETOFFLOAD takes its argument by value.
+        check(unsafe { libc::ioctl(fd, libc::TUNSETOFFLOAD, offloads) }).map(drop)
     }
 
     /// Two ends without a device: what is written to one is read from the other, packet by packet, as a
@@ -96,11 +97,20 @@ impl Tun {
         not_now(check_len(len))
     }
 
-    /// Hands one packet, with its `virtio_net_hdr` in front and in as many parts as may be, to the kernel.
+    /// Hands one packet that is as it should be to the kernel.
     ///
     /// # Errors
     /// The device is down, or the kernel did not take the packet for one.
-    pub fn write(&self, parts: &[io::IoSlice<'_>]) -> io::Result<()> {
+    pub fn write(&self, packet: &[u8]) -> io::Result<()> {
+        let header = vnet::Repr::default().emit();
+        self.write_parts(&[io::IoSlice::new(&header), io::IoSlice::new(packet)])
+    }
+
+    /// Hands one packet, which begins with its `virtio_net_hdr`, to the kernel, in at most 1024 parts.
+    ///
+    /// # Errors
+    /// The device is down, or the kernel did not take the packet for one.
+    pub fn write_parts(&self, parts: &[io::IoSlice<'_>]) -> io::Result<()> {
         let fd = self.file.as_raw_fd();
         // SAFETY: IoSlice is iovec by its documentation; the kernel only reads them.
         let len = unsafe { libc::writev(fd, parts.as_ptr().cast(), parts.len() as libc::c_int) };
