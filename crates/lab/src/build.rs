@@ -6,7 +6,7 @@ use crate::world::{Fault, Lane, Link, World};
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, SocketAddrV4};
 use trunkline_core::Context;
-use trunkline_core::bond::{Bond, BondConfig, MemberConfig, trunk};
+use trunkline_core::bond::{Bond, MemberConfig, trunk};
 use trunkline_core::frame::LinkId;
 use trunkline_core::host::{Host, InterfaceId};
 use trunkline_core::link::Chip;
@@ -20,8 +20,8 @@ use trunkline_plan::model::{self, LinkKind, Plan};
 
 /// The port the first flow's receiver listens on; the others follow by one.
 pub(crate) const FIRST_PORT: u16 = 5001;
-/// Packets that wait in a bond before its scheduler. Connections are asked for more only while there
-/// is room, so their standing queue is here and short.
+/// Packets that wait in a bond of plain lines before its scheduler. Connections are asked for more only
+/// while there is room, so their standing queue is here and short.
 const INGRESS: Limit = Limit::Packets(4);
 
 /// The world of a plan; all its randomness comes from `seed`.
@@ -131,13 +131,7 @@ fn attach(
     let links: Vec<LinkId> = bond.members.iter().map(|m| LinkId(*m as u16)).collect();
     [0, 1].map(|end| {
         let mut epochs = rng.fork("epoch").fork(&bond.name).fork(&bond.ends[end]);
-        let config = BondConfig {
-            trunk: plan.trunk_config(index, end, epochs.next_u32()),
-            mode: bond.mode[end],
-            mtu: bond.mtu,
-            max_slaves: bond.max_slaves,
-            ingress: INGRESS,
-        };
+        let config = plan.bond_config(index, end, epochs.next_u32(), INGRESS);
         let bond = Bond::new(Instant::ZERO, config);
         let (here, there) = (addresses[end], addresses[1 - end]);
         hosts[ends[end]].attach(bond, here, there, &links)

@@ -1,7 +1,9 @@
 //! Plans of tunnels: what the example means, and what is told about plans that cannot be meant.
 
+use trunkline_core::bond::IngressConfig;
 use trunkline_core::bond::trunk::{Monitor, Reorder};
 use trunkline_core::link::Header;
+use trunkline_core::queue::Limit;
 use trunkline_core::time::Duration;
 use trunkline_plan::model::{LinkKind, Trunk};
 use trunkline_plan::{Diagnostics, Document};
@@ -38,7 +40,14 @@ fn the_example_means_what_it_says() {
     assert_eq!(server.listen.map(|l| l.to_string()).as_deref(), Some("0.0.0.0:4500"));
     assert_eq!((home.listen, home.address.len()), (None, 2));
     assert!(home.address[1].ip.is_ipv6());
-    let ends = [0, 1].map(|end| plan.trunk_config(0, end, 5).expect("a trunk"));
+    let ends = [0, 1].map(|end| {
+        let config = plan.bond_config(0, end, 5, Limit::Packets(4));
+        let IngressConfig::FqCodel(ingress) = config.ingress else {
+            panic!("a trunk waits in {:?}", config.ingress);
+        };
+        assert_eq!((ingress.codel.target, ingress.quantum), (ms(10), 1456));
+        config.trunk.expect("a trunk")
+    });
     assert_eq!(ends[0].local_index, ends[1].peer_index);
     assert_eq!(ends[1].local_index, ends[0].peer_index);
     assert_ne!(ends[0].local_index, ends[0].peer_index);

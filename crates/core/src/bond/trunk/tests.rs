@@ -1,10 +1,11 @@
 //! Two ends of a trunk over wires that tests make good or bad.
 
 use super::*;
-use crate::bond::{Bond, BondConfig, Event, FrameMeta, MemberConfig, Mode};
+use crate::bond::{Bond, BondConfig, Event, FrameMeta, IngressConfig, MemberConfig, Mode};
 use crate::frame::Burst;
 use crate::link::channel::{Channel, ChannelConfig, Clocking};
 use crate::link::{Framing, Header, WireConfig};
+use crate::queue::FqCodelConfig;
 use crate::rng::Rng;
 use crate::trace::Direction;
 use crate::units::{BitRate, Ratio};
@@ -45,7 +46,8 @@ fn config(end: u32, epoch: u32, reorder: Reorder) -> Config {
 }
 
 fn bond(mode: Mode, trunk: Config) -> Bond {
-    let config = BondConfig { trunk: Some(trunk), ..BondConfig::new(mode, MTU) };
+    let ingress = IngressConfig::FqCodel(FqCodelConfig::new(MTU));
+    let config = BondConfig { trunk: Some(trunk), ingress, ..BondConfig::new(mode, MTU) };
     Bond::new(Instant::ZERO, config)
 }
 
