@@ -8,6 +8,7 @@ use crate::control::Control;
 use crate::driver::Driver;
 use crate::error::Error;
 use crate::netlink::Netlink;
+use crate::networks;
 use crate::running::{PlanReader, Running, describe};
 use crate::setup::{BondSetup, Role};
 use crate::state::RunDir;
@@ -101,13 +102,6 @@ fn create_device(setup: &BondSetup, netlink: &mut Netlink) -> Result<Tun, Error>
     let index = device_index(device)
         .ok_or_else(|| Error::Environment(format!("TUN device {device} is gone again")))?;
     netlink.take_up(index, setup.bond.mtu).map_err(told(format!("{device} up")))?;
-    for address in &setup.addresses {
-        let what = format!("address {}/{} on {device}", address.ip, address.prefix);
-        netlink.add_address(index, *address).map_err(told(what))?;
-    }
-    for route in &setup.routes {
-        let what = format!("route {}/{} over {device}", route.ip, route.prefix);
-        netlink.add_route(index, *route).map_err(told(what))?;
-    }
+    networks::change(netlink, index, None, setup)?;
     Ok(tun)
 }

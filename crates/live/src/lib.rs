@@ -10,6 +10,7 @@ pub mod driver;
 pub mod emulate;
 pub mod error;
 pub mod netlink;
+mod networks;
 pub mod pacer;
 pub mod path;
 pub mod plan;

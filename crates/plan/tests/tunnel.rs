@@ -144,3 +144,27 @@ fn members_are_all_trunks_or_none() {
     let serial = GOOD.replace("\"udp\"", "\"serial\"");
     assert!(errors(&serial).to_string().contains("not in this version for a serial link"));
 }
+
+#[test]
+fn routes_are_networks_each_once() {
+    let with = |routes: &str| {
+        GOOD.replace("[end.server]\n", &format!("[end.server]\nroutes = {routes}\n"))
+    };
+    let good = with("[\"default\", \"10.1.0.0/16\", \"fd01::/64\", \"192.0.2.1/32\"]");
+    assert_eq!(errors(&good).to_string(), "");
+    let document = Document::parse("p.toml", &good, &|_| Err("no files".into())).expect("TOML");
+    let plan = document.experiment().and_then(|e| e.plan(0, None)).expect("a plan");
+    let routes: Vec<String> =
+        plan.ends[1].routes.iter().map(|r| format!("{}/{}", r.ip, r.prefix)).collect();
+    assert_eq!(routes, ["0.0.0.0/0", "::/0", "10.1.0.0/16", "fd01::/64", "192.0.2.1/32"]);
+    for (routes, told) in [
+        ("\"10.1.0.0/16\"", "`routes` is not an array"),
+        ("[\"10.1.0.1/16\"]", "`routes` holds `10.1.0.1/16`, which has bits beyond its prefix"),
+        ("[\"fd01::1/64\"]", "which has bits beyond its prefix"),
+        ("[\"10.1.0.0\"]", "which is no network"),
+        ("[\"0.0.0.0/0\", \"default\"]", "holds 0.0.0.0/0 twice"),
+    ] {
+        let text = errors(&with(routes)).to_string();
+        assert!(text.contains(told), "{routes}: {text}");
+    }
+}
