@@ -50,8 +50,9 @@ fn metric(result: &ResultDocument, name: &str) -> f64 {
     metrics[name].unwrap_or_else(|| panic!("no {name} in {metrics:?}"))
 }
 
+/// As measured over real links: fifteen seconds, after three that do not count.
 fn of_ceiling(paths: &[(u32, u32)], cc: &str) -> f64 {
-    let rest = format!("duration = \"60s\"\n{}", bulk(cc, ", bytes = \"50MB\""));
+    let rest = format!("duration = \"18s\"\nwarmup = \"3s\"\n{}", bulk(cc, ""));
     let result = run(paths, "mode = \"earliest\"", &rest);
     metric(&result, "of_ceiling")
 }
@@ -95,9 +96,10 @@ fn a_dead_path_is_left_in_time_and_taken_back() {
             let result = cut(kind, link);
             let lost = flow(&result, "ping")["loss"].expect("answers") * 2000.0 * 0.005;
             assert!(lost > 0.0 && lost <= gap_max, "{kind}: {lost} s of answers lost");
-            // What the cut took of the file is sent again, at worst after the shortest timeout.
+            // What the cut took of the file is sent again, at worst after two timeouts, the shortest and its
+            // double: this TCP knows no tail loss probes.
             let gap = metric(&result, "longest_gap");
-            assert!(gap <= 0.5, "{kind}: a gap of {gap} s");
+            assert!(gap <= 0.7, "{kind}: a gap of {gap} s");
             let share = result.links[link].metrics["share"].expect("a share");
             assert!(share > 5.0 / 15.0, "{kind}: {share}");
             let goodput = metric(&result, "goodput");

@@ -86,7 +86,8 @@ impl TunHost {
         let told = |error| Error::while_doing(&network.device, &error);
         let mut netlink = Netlink::open().map_err(told)?;
         let Neighbourhood { device, kernel, mtu, .. } = network;
-        let tun = create_device(&mut netlink, device, *mtu, &[*kernel], &[])?;
+        let (tun, index) = create_device(&mut netlink, device, *mtu)?;
+        netlink.add_address(index, *kernel).map_err(told)?;
         let epoll = Epoll::new().map_err(told)?;
         epoll.add(&tun, TUN, Interest::Read).map_err(told)?;
         let mut cx = Context::new();

@@ -11,6 +11,7 @@ pub mod emulate;
 pub mod error;
 pub mod host;
 pub mod netlink;
+mod networks;
 pub mod path;
 pub mod plan;
 pub mod reactor;

@@ -80,7 +80,9 @@ impl Path {
         self.destination = Some(Destination { to: from, from: to });
     }
 
-    /// Sends a burst. What the kernel refuses is counted and gone, as on any wire.
+    /// Sends a burst. What the kernel refuses is counted and gone, as on any wire: bursts are paced, so a
+    /// full socket says that the device is slower than its rate in the plan, and a datagram kept for later
+    /// would only hide that from the path's loss and delay.
     pub fn send(&mut self, socket: &UdpSocket, frames: &Frames, burst: &Burst, ecn_at: usize) {
         let Some(destination) = self.destination else {
             self.stats.tx_errors += burst.frames.len() as u64;

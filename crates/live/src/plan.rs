@@ -59,7 +59,7 @@ fn setup(plan: &Plan, bond: &Bond, end: &str) -> Result<BondSetup, Error> {
         end: end.to_owned(),
         device: described.device.clone().unwrap_or_else(|| bond.name.clone()),
         addresses: described.address.clone(),
-        routes: Vec::new(),
+        routes: described.routes.clone(),
         listen: described.listen,
         bond: plan.bond_config(position, side, epoch()?, INGRESS),
         links: links.collect::<Result<_, Error>>()?,

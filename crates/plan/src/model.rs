@@ -182,6 +182,8 @@ pub struct End {
     pub kind: EndKind,
     /// Addresses of the device.
     pub address: Vec<Address>,
+    /// Networks that are reached over the device.
+    pub routes: Vec<Address>,
     /// Where tunnels are listened for.
     pub listen: Option<SocketAddr>,
 }

@@ -2,6 +2,7 @@
 
 #[path = "../../../live/tests/bed/mod.rs"]
 mod bed;
+mod change;
 mod churn;
 mod input;
 mod kill;
@@ -86,6 +87,12 @@ fn a_running_bond_refuses_and_stays_as_it_was() {
         ("set tl0 mtu 1400", "fixed while the bond is up"),
         ("set tl0 max_slaves 0", "out of range"),
         ("get tl0 colour", "there is no setting colour"),
+        ("set tl0 mode fastest", "there is no mode fastest"),
+        ("set tl0 mode earlest", "did you mean earliest?"),
+        ("set tl0 probe 0s", "out of range"),
+        ("set tl0 probe 5", "has no unit"),
+        ("set tl0 probe 200ms", "shorter than down_after"),
+        ("set tl0 down_after 2h", "out of range"),
     ] {
         site.expect("home", words, 7, text);
     }
@@ -99,6 +106,8 @@ fn a_running_bond_refuses_and_stays_as_it_was() {
     site.write(&PLAN.replace("\"50mbit\"", "\"30mbit\""));
     site.expect("home", "reload tl0", 0, "");
     assert_eq!(site.run("home", "get tl0.a rate").stdout, "30mbit\n");
+    assert_eq!(site.run("home", "get tl0 mode").stdout, "earliest\n");
+    assert_eq!(site.run("home", "get tl0 probe").stdout, "50ms\n");
     malformed_requests(&site);
     site.ping("home", "10.99.0.2:7");
     for side in ["home", "server"] {

@@ -217,6 +217,11 @@ impl Member {
         self.eql.weight = weight;
     }
 
+    /// EQL's count starts again.
+    pub(super) fn forget_eql(&mut self) {
+        self.eql = eql::Record::new(self.config.weight);
+    }
+
     /// Takes what the bond is told anew; the frames held stay, EQL's count starts again. What is in flight
     /// is out no later than at the new rate: what a line was believed to do says nothing any more.
     pub(super) fn reconfigure(&mut self, now: Instant, config: MemberConfig) {

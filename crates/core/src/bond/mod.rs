@@ -76,6 +76,10 @@ pub enum BondError {
     ZeroMembers,
     /// The link is no member.
     NotMember,
+    /// Only trunks watch their paths.
+    NotTrunk,
+    /// A monitor that probes not at all, or not before it takes a path for dead.
+    SlowProbe,
 }
 
 impl fmt::Display for BondError {
@@ -85,6 +89,8 @@ impl fmt::Display for BondError {
             BondError::ZeroRate => "a member needs a rate above zero",
             BondError::ZeroMembers => "max_slaves must be at least 1",
             BondError::NotMember => "the link is not a member of the bond",
+            BondError::NotTrunk => "the bond is no trunk",
+            BondError::SlowProbe => "probe must be above zero and shorter than down_after",
         })
     }
 }
@@ -121,6 +127,8 @@ pub struct Bond {
     ingress: Ingress,
     /// The scheduler has nobody for the first packet, and nothing has happened since.
     is_held: bool,
+    /// Packets wait that came before an EQL mode was chosen: they are committed as there is room.
+    catching_up: bool,
     received: VecDeque<Frame>,
     trunk: Option<Trunk>,
     next_decay: Instant,
@@ -139,6 +147,7 @@ impl Bond {
             members: Vec::new(),
             ingress: Ingress::new(config.ingress),
             is_held: false,
+            catching_up: false,
             received: VecDeque::new(),
             trunk: config.trunk.map(Trunk::new),
             next_decay: now + eql::DECAY_PERIOD,
@@ -176,6 +185,50 @@ impl Bond {
             return Err(BondError::ZeroMembers);
         }
         self.config.max_slaves = max_slaves;
+        Ok(())
+    }
+
+    /// Goes on with another scheduling policy. Members stay, and what waits for them; what waits in the
+    /// bond is scheduled by the new one.
+    ///
+    /// # Errors
+    /// An EQL mode takes no more than `max_slaves` members.
+    pub fn set_mode(
+        &mut self,
+        now: Instant,
+        cx: &mut Context,
+        mode: Mode,
+    ) -> Result<(), BondError> {
+        let (was_eql, is_eql) = (self.config.mode.is_eql(), mode.is_eql());
+        if is_eql && self.members.len() > usize::from(self.config.max_slaves) {
+            return Err(BondError::Full);
+        }
+        if was_eql != is_eql {
+            // Both keep their order of enslaving, seen from its other end.
+            self.members.reverse();
+            self.members.iter_mut().for_each(Member::forget_eql);
+            self.next_decay = now + eql::DECAY_PERIOD;
+        }
+        self.config.mode = mode;
+        self.scheduler = scheduler(&self.config);
+        self.catching_up = is_eql;
+        self.drain(now, cx);
+        Ok(())
+    }
+
+    /// Changes how a trunk watches its paths, from now on.
+    ///
+    /// # Errors
+    /// The bond is no trunk, or the values do not fit together.
+    pub fn set_monitor(&mut self, now: Instant, monitor: trunk::Monitor) -> Result<(), BondError> {
+        let (Some(trunk), Some(config)) = (&mut self.trunk, &mut self.config.trunk) else {
+            return Err(BondError::NotTrunk);
+        };
+        if !monitor.is_sound() {
+            return Err(BondError::SlowProbe);
+        }
+        config.monitor = monitor;
+        trunk.set_monitor(now, monitor);
         Ok(())
     }
 
@@ -419,7 +472,15 @@ impl Bond {
         while let Some((waiting, len)) = self.first(now, cx) {
             let meta = FrameMeta { len, flow: waiting.flow };
             let pick = self.scheduler.pick(now, &self.members, meta);
-            match pick.target {
+            let target = match pick.target {
+                Target::One { member, .. }
+                    if self.catching_up && self.members[member].is_full(len) =>
+                {
+                    Target::Hold
+                }
+                target => target,
+            };
+            match target {
                 Target::One { member, allowance } => self.commit_run(now, cx, member, allowance),
                 Target::Hold => {}
                 Target::None => {
@@ -430,11 +491,12 @@ impl Bond {
             if let Some(dead) = pick.bury {
                 self.bury(now, cx, dead);
             }
-            if pick.target == Target::Hold {
+            if target == Target::Hold {
                 self.is_held = true;
-                break;
+                return;
             }
         }
+        self.catching_up = false;
     }
 
     /// Commits the first packet to a member, and those behind it within the allowance.
@@ -531,7 +593,8 @@ impl Bond {
         let ingress: u64 = self.ingress.iter().map(|(_, len)| u64::from(len)).sum();
         assert_eq!(self.ingress.len(), self.ingress.iter().count(), "ingress packets");
         assert_eq!(self.ingress.bytes(), ingress, "ingress bytes");
-        assert!(!self.config.mode.is_eql() || self.ingress.is_empty(), "EQL commits at arrival");
+        let may_wait = !self.config.mode.is_eql() || self.catching_up;
+        assert!(may_wait || self.ingress.is_empty(), "EQL commits at arrival");
     }
 }
 

@@ -3,7 +3,6 @@
 
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Write};
-use std::net::UdpSocket;
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::thread::JoinHandle;
@@ -83,14 +82,6 @@ impl Testbed {
         self.output.read_line(&mut line).expect("the script answers");
         assert!(!line.is_empty(), "the script ended");
         line.trim_end().to_owned()
-    }
-
-    /// A UDP socket of one end (`home` or `server`), bound to an address.
-    pub fn udp(&self, end: &str, address: &str) -> UdpSocket {
-        let address = address.to_owned();
-        // A socket stays in the namespace it was made in.
-        let made = self.on(end, move || UdpSocket::bind(address).expect("bind"));
-        made.join().expect("the thread ends")
     }
 
     /// Runs something at one end (`home` or `server`), in a thread of its own.

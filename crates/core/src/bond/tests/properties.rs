@@ -15,6 +15,7 @@ enum Op {
     Wait(u64),
     Enslave(u16),
     Emancipate(u16),
+    SetMode(Mode),
 }
 
 fn op() -> impl Strategy<Value = Op> {
@@ -27,6 +28,7 @@ fn op() -> impl Strategy<Value = Op> {
         1 => (0u64..1500).prop_map(Op::Wait),
         1 => (0..LINKS).prop_map(Op::Enslave),
         1 => (0..LINKS).prop_map(Op::Emancipate),
+        1 => mode().prop_map(Op::SetMode),
     ]
 }
 
@@ -112,6 +114,12 @@ impl World {
                 // An error only says that it was no member.
                 self.bed.bond.emancipate(self.bed.now, &mut self.bed.cx, LinkId(link)).ok();
             }
+            Op::SetMode(mode) => {
+                self.bed
+                    .bond
+                    .set_mode(self.bed.now, &mut self.bed.cx, mode)
+                    .expect("room for three");
+            }
         }
         self.bed.bond.check_invariants();
     }
@@ -145,7 +153,7 @@ proptest! {
             if let Target::One { member, .. } = world.pick(len).target {
                 let member = &world.bed.bond.members()[member];
                 prop_assert!(member.is_up());
-                prop_assert!(mode.is_eql() || !member.is_full(len));
+                prop_assert!(world.bed.bond.config().mode.is_eql() || !member.is_full(len));
             }
         }
     }

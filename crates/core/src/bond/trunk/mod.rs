@@ -57,6 +57,13 @@ pub struct Monitor {
     pub up_after: Duration,
 }
 
+impl Monitor {
+    /// Whether a path is probed at all, and before it is taken for dead.
+    pub fn is_sound(&self) -> bool {
+        !self.probe.is_zero() && self.probe < self.down_after
+    }
+}
+
 impl Default for Monitor {
     /// Fit for tunnels over the Internet.
     fn default() -> Self {
@@ -132,6 +139,11 @@ impl Trunk {
 
     pub(super) fn resequencer_stats(&self) -> Option<&ResequencerStats> {
         self.resequencer.as_ref().map(Resequencer::stats)
+    }
+
+    pub(super) fn set_monitor(&mut self, now: Instant, monitor: Monitor) {
+        self.config.monitor = monitor;
+        self.paths.iter_mut().for_each(|path| path.set_monitor(now, monitor));
     }
 
     /// How many packets wait for their predecessors.

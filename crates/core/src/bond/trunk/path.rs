@@ -44,6 +44,17 @@ pub enum Standing {
     Down,
 }
 
+impl Standing {
+    /// The name in output.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Standing::Good => "good",
+            Standing::Suspect => "suspect",
+            Standing::Down => "down",
+        }
+    }
+}
+
 /// What is known about a path for diagnostics.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct PathStats {
@@ -209,6 +220,12 @@ impl Path {
     pub(super) fn set_line(&mut self, control: Duration, packet: Duration) {
         (self.control_time, self.packet_time) = (control, packet);
         self.peer_every = self.peer_every.max(self.every());
+    }
+
+    /// Is watched otherwise from now on.
+    pub(super) fn set_monitor(&mut self, now: Instant, monitor: Monitor) {
+        self.monitor = monitor;
+        self.probe_at = self.probe_at.min(now + self.probe_every());
     }
 
     fn every(&self) -> Duration {

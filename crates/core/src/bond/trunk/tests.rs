@@ -1,7 +1,9 @@
 //! Two ends of a trunk over wires that tests make good or bad.
 
 use super::*;
-use crate::bond::{Bond, BondConfig, Event, FrameMeta, IngressConfig, MemberConfig, Mode};
+use crate::bond::{
+    Bond, BondConfig, BondError, Event, FrameMeta, IngressConfig, MemberConfig, Mode,
+};
 use crate::frame::Burst;
 use crate::link::channel::{Channel, ChannelConfig, Clocking};
 use crate::link::{Framing, Header, WireConfig};
@@ -265,6 +267,24 @@ fn a_path_that_dies_silently_is_left_and_taken_back() {
     assert_eq!(bed.path(0, 1).standing(), Standing::Good);
     let carried = bed.channels[0][1].stats().frames - frames;
     assert!(carried > 4166 * 3 / 10, "{carried} in the 0.3 s it must be back at least");
+}
+
+#[test]
+fn a_monitor_changes_while_paths_are_watched() {
+    let mut bed = Bed::in_order(Mode::Earliest, &[lane(50, 10), lane(50, 10)]);
+    bed.run_for(ms(1000), u32::MAX);
+    let slow = Monitor { probe: ms(100), down_after: ms(100), up_after: ms(0) };
+    assert_eq!(bed.ends[0].set_monitor(bed.now, slow), Err(BondError::SlowProbe));
+    let quick = Monitor { probe: ms(20), down_after: ms(120), up_after: ms(200) };
+    bed.ends[0].set_monitor(bed.now, quick).expect("a trunk");
+    assert_eq!(bed.ends[0].config().trunk.map(|trunk| trunk.monitor), Some(quick));
+    bed.lose_all(1, Ratio::ONE);
+    bed.run_for(ms(300), u32::MAX);
+    let standing = [0, 1].map(|end| bed.path(end, 1).standing());
+    assert!(standing[0] == Standing::Down && standing[1] != Standing::Down, "{standing:?}");
+    bed.lose_all(1, Ratio::ZERO);
+    bed.run_for(ms(500), u32::MAX);
+    assert_eq!(bed.path(0, 1).standing(), Standing::Good);
 }
 
 #[test]
