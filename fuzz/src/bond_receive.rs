@@ -145,7 +145,7 @@ impl Bed {
     /// News about a path, true or not.
     fn record(&mut self, script: &mut Script<'_>) {
         let link = script.link();
-        let kind = if script.byte() % 2 == 0 { Kind::Probe } else { Kind::Feedback };
+        let kind = if script.byte().is_multiple_of(2) { Kind::Probe } else { Kind::Feedback };
         let (path_seq, timestamp) = (script.near(), script.near());
         let record = Record {
             epoch: script.near(),

@@ -1,10 +1,12 @@
 //! What comes in that should not: no privilege, and datagrams that are cut, forged or foreign.
 
-use crate::site::{PROGRAM, SIDES, Site, bonds_in};
+use crate::site::{PLAN, PROGRAM, SIDES, Site, bonds_in};
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::mpsc;
 use std::time::Duration;
+use trunkline_core::queue::Limit;
 use trunkline_core::wire::trunk::{BUCKETS, BucketSeq, CONTROL_LEN, Kind, Record, Repr, Turn};
+use trunkline_plan::Document;
 
 #[test]
 fn without_privilege_up_says_what_is_missing_and_how_to_get_it() {
@@ -53,8 +55,13 @@ fn a_busy_device_is_told_and_nothing_is_left() {
     site.expect_clean();
 }
 
-/// The bond's number in the plan, which both ends count alike.
-const INDEX: u32 = 1;
+/// The number of home's bond, which follows from the plan.
+fn index() -> u32 {
+    let document = Document::parse("plan.toml", PLAN, &|_| Err("no files".into()));
+    let plan = document.and_then(|d| d.experiment()).and_then(|e| e.plan(0, None));
+    let config = plan.expect("a plan").bond_config(0, 0, 0, Limit::Packets(1));
+    config.trunk.expect("a trunk").local_index
+}
 
 fn datagram(receiver: u32, path_seq: u32, kind: Kind, rest: &[u8]) -> Vec<u8> {
     let header = Repr { receiver, path_seq, kind, timestamp: 0 };
@@ -63,15 +70,15 @@ fn datagram(receiver: u32, path_seq: u32, kind: Kind, rest: &[u8]) -> Vec<u8> {
 
 fn data(path_seq: u32, packet: &[u8]) -> Vec<u8> {
     let turn = Turn { bucket: 7, seq: BucketSeq::new(path_seq) };
-    datagram(INDEX, path_seq, Kind::Data(turn), packet)
+    datagram(index(), path_seq, Kind::Data(turn), packet)
 }
 
 /// Datagrams by the reason for which they are dropped, from the far end of a link.
 fn bad_datagrams() -> Vec<(&'static str, Vec<u8>)> {
     let record = Record { epoch: 9, ..Record::default() }.emit();
-    let mut unknown = datagram(INDEX, 5, Kind::Probe, &record);
+    let mut unknown = datagram(index(), 5, Kind::Probe, &record);
     unknown[8..12].copy_from_slice(&(u32::from(BUCKETS) << 20 | 77).to_be_bytes());
-    let probe = datagram(INDEX, 6, Kind::Probe, &record);
+    let probe = datagram(index(), 6, Kind::Probe, &record);
     assert_eq!(probe.len(), CONTROL_LEN);
     vec![
         ("truncated", Vec::new()),
@@ -79,7 +86,7 @@ fn bad_datagrams() -> Vec<(&'static str, Vec<u8>)> {
         ("truncated", data(5, b"")[..15].to_vec()),
         ("truncated", probe[..CONTROL_LEN - 1].to_vec()),
         ("malformed", vec![0xff; 1400]),
-        ("foreign", datagram(INDEX + 1, 5, Kind::Probe, &record)),
+        ("foreign", datagram(index() + 1, 5, Kind::Probe, &record)),
         ("malformed", unknown),
         // Neither IPv4 nor IPv6: the kernel does not take it for a packet.
         ("tun_refused", data(7, &[0x10; 40])),

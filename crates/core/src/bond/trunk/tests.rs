@@ -8,6 +8,7 @@ use crate::frame::Burst;
 use crate::link::channel::{Channel, ChannelConfig, Clocking};
 use crate::link::{Framing, Header, WireConfig};
 use crate::queue::FqCodelConfig;
+use crate::queue::Limit;
 use crate::rng::Rng;
 use crate::trace::Direction;
 use crate::units::{BitRate, Ratio};
@@ -49,8 +50,9 @@ fn config(end: u32, epoch: u32, reorder: Reorder) -> Config {
     Config { local_index: 7 + end, peer_index: 8 - end, epoch, reorder, monitor }
 }
 
-fn bond(mode: Mode, trunk: Config) -> Bond {
-    let ingress = IngressConfig::FqCodel(FqCodelConfig::new(MTU));
+const AS_USUAL: IngressConfig = IngressConfig::FqCodel(FqCodelConfig::new(MTU));
+
+fn bond(mode: Mode, trunk: Config, ingress: IngressConfig) -> Bond {
     let config = BondConfig { trunk: Some(trunk), ingress, ..BondConfig::new(mode, MTU) };
     Bond::new(Instant::ZERO, config)
 }
@@ -87,9 +89,13 @@ fn member(lane: &Lane, link: usize) -> MemberConfig {
 
 impl Bed {
     fn new(mode: Mode, lanes: &[Lane], reorder: Reorder) -> Bed {
+        Bed::behind(AS_USUAL, mode, lanes, reorder)
+    }
+
+    fn behind(ingress: IngressConfig, mode: Mode, lanes: &[Lane], reorder: Reorder) -> Bed {
         let mut cx = Context::new();
         let ends = [0, 1].map(|end: u32| {
-            let mut bond = bond(mode, config(end, 1000 + 1_000_000 * end, reorder));
+            let mut bond = bond(mode, config(end, 1000 + 1_000_000 * end, reorder), ingress);
             for (link, lane) in lanes.iter().enumerate() {
                 bond.enslave(Instant::ZERO, &mut cx, member(lane, link)).expect("enslaved");
             }
@@ -331,7 +337,8 @@ fn an_end_that_begins_anew_is_understood_at_once() {
     bed.run_for(ms(500), u32::MAX);
     let now = bed.now;
     bed.ends[0].reopen(now, &mut bed.cx);
-    let restarted = bond(Mode::Earliest, config(0, 77, Reorder::PerFlow { max: ms(100) }));
+    let restarted =
+        bond(Mode::Earliest, config(0, 77, Reorder::PerFlow { max: ms(100) }), AS_USUAL);
     bed.ends[0] = restarted;
     for link in 0..2 {
         bed.ends[0].enslave(now, &mut bed.cx, member(&lane(50, 10), link)).expect("enslaved");
@@ -365,7 +372,7 @@ fn a_member_that_leaves_and_comes_back_is_heard_at_once() {
 #[test]
 fn what_is_not_for_this_trunk_is_dropped_by_reason() {
     let mut cx = Context::new();
-    let mut bond = bond(Mode::Earliest, config(0, 1, Reorder::Off));
+    let mut bond = bond(Mode::Earliest, config(0, 1, Reorder::Off), AS_USUAL);
     bond.enslave(Instant::ZERO, &mut cx, member(&lane(10, 0), 0)).expect("enslaved");
     let turn = Turn { bucket: 5, seq: BucketSeq::new(1) };
     let good = Repr { receiver: 7, path_seq: 1, kind: Kind::Data(turn), timestamp: 0 };
@@ -411,7 +418,9 @@ fn hostile() -> impl Strategy<Value = WireConfig> {
 /// Sends 400 packets, the first of each flow well ahead, until all have come out once.
 fn deliver(mode: Mode, lanes: &[Lane], flows: u32, max: Duration) -> Bed {
     const TOTAL: u32 = 400;
-    let mut bed = Bed::new(mode, lanes, Reorder::PerFlow { max });
+    // Nothing is to be missing because it waited for long.
+    let patient = IngressConfig::DropTail(Limit::Packets(64));
+    let mut bed = Bed::behind(patient, mode, lanes, Reorder::PerFlow { max });
     bed.flows = flows;
     bed.run_for(ms(400), flows);
     let end = bed.now + ms(30_000);
