@@ -15,7 +15,7 @@
 # after the cut the link was still given packets (ms), how long after its return the bond had it up and
 # home gave it packets again (ms); what TCP carried, its longest silence (ms), whether its contents are right.
 # Wanted: no gap above 150 ms (carrier) or 500 ms (silent), back in use within 2 s, TCP's contents equal.
-# A run whose UDP sender was itself held up for more than 10 ms does not count ("stalled") and is repeated.
+# A run that misses this while its UDP sender was itself held up for more than 10 ms is repeated ("stalled").
 # Needs root, ethtool and python3, and release builds of trunkline and trunkline-emulate
 # (cargo build --release), or the programs that TRUNKLINE and EMULATE name.
 set -euo pipefail

@@ -24,7 +24,7 @@ INTERVAL = 0.005
 WARM_UP, OUTAGE, AFTER = 3.0, 4.0, 4.0
 GAP_MAX = {"carrier": 0.150, "silent": 0.500}
 BACK_MAX = 2.0
-# A sender that was held up longer than this says nothing about the bond.
+# A sender that was held up longer than this makes gaps itself.
 STALL_MAX = 0.010
 SO_TIMESTAMPNS = 35
 COLUMNS = ("cut", "link", "gap >", "gap <", "lost >", "lost <", "left >", "left <",
@@ -209,11 +209,11 @@ def millis(seconds):
 
 
 def verdict(row):
-    if row["stall"] > STALL_MAX:
-        return "stalled"
     good = (max(row["gap"]) <= GAP_MAX[row["kind"]] and row["equal"]
             and None not in [row["used"], *row["up"]] and max(row["used"], *row["up"]) <= BACK_MAX)
-    return "ok" if good else "MISSED"
+    if good:
+        return "ok"
+    return "stalled" if row["stall"] > STALL_MAX else "MISSED"
 
 
 def cells(row, label):
