@@ -15,7 +15,7 @@
 # after the cut the link was still given packets (ms), how long after its return the bond had it up and
 # home gave it packets again (ms); what TCP carried, its longest silence (ms), whether its contents are right.
 # Wanted: no gap above 150 ms (carrier) or 500 ms (silent), back in use within 2 s, TCP's contents equal.
-# A run whose UDP sender was itself held up for more than 10 ms does not count ("stalled").
+# A run that misses this while its UDP sender was itself held up for more than 10 ms is repeated ("stalled").
 # Needs root, ethtool and python3, and release builds of trunkline and trunkline-emulate
 # (cargo build --release), or the programs that TRUNKLINE and EMULATE name.
 set -euo pipefail
@@ -99,7 +99,7 @@ server=$(bond_control server)
 
 python3 "$python" header
 for kind in ${kinds//,/ }; do
-    for ((run = 0; run < runs; run++)); do
+    for ((run = 0, tries = 0; run < runs && tries < 2 * runs; tries++)); do
         link=$((1 + run % 2))
         case $kind in
             carrier)
@@ -113,7 +113,12 @@ for kind in ${kinds//,/ }; do
             *) usage ;;
         esac
         python3 "$python" run "$topology_prefix" "$kind" "$link" "$cut" "$restore" "$home" "$server" \
-            "$topology_directory/runs"
+            "$topology_directory/runs" && status=0 || status=$?
+        case $status in
+            0) run=$((run + 1)) ;;
+            3) ;;
+            *) exit "$status" ;;
+        esac
     done
 done
 python3 "$python" summary "$topology_directory/runs"

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """The streams of scripts/failover.sh, and what became of them when a path was cut.
 
-run PREFIX KIND LINK CUT RESTORE HOME SERVER FILE   one run; HOME and SERVER are control sockets
+run PREFIX KIND LINK CUT RESTORE HOME SERVER FILE   one run, exit 3 when it
+                                                    does not count; HOME and SERVER are control sockets
 summary FILE                                        prints the median and the worst of each kind
 header                                              prints the head of the table
 udp-send FROM TO SECONDS | udp-receive AT SECONDS | tcp-send TO SECONDS | tcp-receive AT
@@ -23,7 +24,7 @@ INTERVAL = 0.005
 WARM_UP, OUTAGE, AFTER = 3.0, 4.0, 4.0
 GAP_MAX = {"carrier": 0.150, "silent": 0.500}
 BACK_MAX = 2.0
-# A sender that was held up longer than this says nothing about the bond.
+# A sender that was held up longer than this makes gaps itself.
 STALL_MAX = 0.010
 SO_TIMESTAMPNS = 35
 COLUMNS = ("cut", "link", "gap >", "gap <", "lost >", "lost <", "left >", "left <",
@@ -162,10 +163,10 @@ def first(samples, start, is_so):
 
 
 def without(samples, start, end, side):
-    """How long after the cut the member was still given packets."""
+    """How long after the cut the member was still given packets; not at all when it was not in use."""
     span = [(at, seen[side][1]) for at, seen in samples if start - 0.1 <= at <= end]
     last = [at for (_, before), (at, now) in zip(span, span[1:]) if now > before]
-    return max(last[-1] - start, 0.0) if last else None
+    return max(last[-1] - start, 0.0) if last else 0.0
 
 
 def run(prefix, kind, link, cut, restore, home, server, file):
@@ -200,6 +201,7 @@ def run(prefix, kind, link, cut, restore, home, server, file):
     with open(file, "a") as out:
         out.write(json.dumps(row) + "\n")
     line(cells(row, link))
+    sys.exit(3 if verdict(row) == "stalled" else 0)
 
 
 def millis(seconds):
@@ -207,11 +209,11 @@ def millis(seconds):
 
 
 def verdict(row):
-    if row["stall"] > STALL_MAX:
-        return "stalled"
     good = (max(row["gap"]) <= GAP_MAX[row["kind"]] and row["equal"]
             and None not in [row["used"], *row["up"]] and max(row["used"], *row["up"]) <= BACK_MAX)
-    return "ok" if good else "MISSED"
+    if good:
+        return "ok"
+    return "stalled" if row["stall"] > STALL_MAX else "MISSED"
 
 
 def cells(row, label):
