@@ -136,3 +136,18 @@ fn the_ingress_queue_is_bounded() {
     assert_eq!(bed.bond.stats().tx_dropped, 1);
     assert_eq!(bed.cx.work.dropped(DropReason::QueueFull), 1);
 }
+
+#[test]
+fn a_burst_is_of_one_length_but_for_its_last() {
+    let mut bed = Bed::new(Mode::Eql, &[line(0, 1_000_000_000)]);
+    for len in [1400, 1400, 600, 600, 600, 1400, 1400] {
+        bed.send(len);
+    }
+    let mut lens = || -> Vec<usize> {
+        let burst = bed.poll(0);
+        burst.iter().map(|frame| bed.cx.frames.len(*frame)).collect()
+    };
+    assert_eq!(lens(), [1400, 1400, 600]);
+    assert_eq!(lens(), [600, 600]);
+    assert_eq!(lens(), [1400, 1400]);
+}
