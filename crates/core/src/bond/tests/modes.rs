@@ -168,3 +168,18 @@ fn only_a_trunk_has_a_monitor() {
     let refused = bed.bond.set_monitor(bed.now, trunk::Monitor::default());
     assert_eq!(refused, Err(BondError::NotTrunk));
 }
+
+#[test]
+fn a_burst_is_of_one_length_but_for_its_last() {
+    let mut bed = Bed::new(Mode::Eql, &[line(0, 1_000_000_000)]);
+    for len in [1400, 1400, 600, 600, 600, 1400, 1400] {
+        bed.send(len);
+    }
+    let mut lens = || -> Vec<usize> {
+        let burst = bed.poll(0);
+        burst.iter().map(|frame| bed.cx.frames.len(*frame)).collect()
+    };
+    assert_eq!(lens(), [1400, 1400, 600]);
+    assert_eq!(lens(), [600, 600]);
+    assert_eq!(lens(), [1400, 1400]);
+}
