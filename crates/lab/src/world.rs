@@ -48,14 +48,18 @@ impl Lane {
         Lane { channel, pacer, handed: VecDeque::new(), from, to, interface, member }
     }
 
-    /// Whether the sender can begin a frame.
-    fn idle(&self) -> bool {
-        self.pacer.as_ref().map_or(self.channel.idle(), Pacer::idle)
+    /// Whether the sender can begin a frame and has been given none.
+    fn is_ready(&self) -> bool {
+        let idle = self.pacer.as_ref().map_or(self.channel.idle(), Pacer::idle);
+        idle && self.handed.is_empty()
     }
 
     fn next_timeout(&self) -> Option<Instant> {
-        let paced = self.pacer.as_ref().and_then(Pacer::finishes);
-        paced.into_iter().chain(self.channel.next_timeout()).min()
+        let next = self.channel.next_timeout();
+        match self.pacer.as_ref().and_then(Pacer::finishes) {
+            Some(paced) => Some(next.map_or(paced, |next| next.min(paced))),
+            None => next,
+        }
     }
 
     fn held_frames(&self) -> usize {
@@ -107,6 +111,8 @@ pub struct World {
     pub(crate) observer: Observer,
     /// Events handled and frames serialised, for progress and speed.
     pub(crate) packet_hops: u64,
+    /// Per host, the lanes it sends into: link and direction.
+    ports: Vec<Vec<(usize, usize)>>,
     sources: Deadlines,
     burst: Burst,
 }
@@ -157,6 +163,7 @@ impl World {
         World {
             now: Instant::ZERO,
             cx,
+            ports: (0..hosts.len()).map(|host| ports(&links, host)).collect(),
             hosts,
             links,
             chips,
@@ -251,13 +258,19 @@ impl World {
         if self.links[link].lanes[lane].channel.finishes().is_some_and(|at| at <= self.now) {
             self.finish(link, lane);
         }
-        let to = self.links[link].lanes[lane].to;
         while let Some(frame) = self.links[link].lanes[lane].channel.poll_arrival(self.now) {
-            self.observer.arrived(&self.cx, frame, self.links[link].skip);
-            self.hosts[to].handle_frame(self.now, &mut self.cx, LinkId(link as u16), frame);
-            self.serve(to);
+            self.arrived(link, lane, frame);
         }
         self.arm_lane(link, lane);
+    }
+
+    /// A frame has arrived at the end of a lane.
+    fn arrived(&mut self, link: usize, lane: usize, frame: Frame) {
+        let this = &self.links[link];
+        let to = this.lanes[lane].to;
+        self.observer.arrived(&self.cx, frame, this.skip);
+        self.hosts[to].handle_frame(self.now, &mut self.cx, LinkId(link as u16), frame);
+        self.serve(to);
     }
 
     /// A paced frame's time is over: it is the network's, and the sender may begin the next.
@@ -302,10 +315,13 @@ impl World {
     }
 
     fn begin_next(&mut self, link: usize, lane: usize) {
+        if let Some(frame) = self.links[link].lanes[lane].handed.pop_front() {
+            self.begin(link, lane, frame);
+        }
+    }
+
+    fn begin(&mut self, link: usize, lane: usize, frame: Frame) {
         let this = &mut self.links[link];
-        let Some(frame) = this.lanes[lane].handed.pop_front() else {
-            return;
-        };
         if let Some(pacer) = &mut this.lanes[lane].pacer {
             pacer.start(self.now, &self.cx, frame);
             return self.arm_lane(link, lane);
@@ -335,34 +351,32 @@ impl World {
                 self.dispatch(host, &event);
             }
             let mut moved = false;
-            for link in 0..self.links.len() {
-                moved |= self.serve_lane(host, link);
+            let ports = std::mem::take(&mut self.ports[host]);
+            for &(link, lane) in &ports {
+                let this = &self.links[link];
+                if this.up && this.lanes[lane].is_ready() {
+                    moved |= self.serve_lane(host, link, lane);
+                }
             }
+            self.ports[host] = ports;
             if !moved {
                 break;
             }
         }
-        let next = self.hosts[host].poll_timeout().map(|(at, _)| at);
+        let next = self.hosts[host].next_deadline();
         self.arm(Source::Host(host), next);
     }
 
-    /// Asks a host for a burst on one link, if that link could take one.
-    fn serve_lane(&mut self, host: usize, link: usize) -> bool {
-        let Some(lane) = self.links[link].lanes.iter().position(|l| l.from == host) else {
-            return false;
-        };
-        let this = &self.links[link].lanes[lane];
-        if !self.links[link].up || !this.idle() || !this.handed.is_empty() {
-            return false;
-        }
+    /// Asks a host for a burst on a lane that can take one.
+    fn serve_lane(&mut self, host: usize, link: usize, lane: usize) -> bool {
         self.burst.clear();
         let id = LinkId(link as u16);
         self.hosts[host].poll_transmit(self.now, &mut self.cx, id, &mut self.burst);
-        if self.burst.is_empty() {
+        let Some((&first, rest)) = self.burst.frames.split_first() else {
             return false;
-        }
-        self.links[link].lanes[lane].handed.extend(self.burst.frames.drain(..));
-        self.begin_next(link, lane);
+        };
+        self.links[link].lanes[lane].handed.extend(rest);
+        self.begin(link, lane, first);
         true
     }
 
@@ -484,4 +498,10 @@ impl World {
             host.check_invariants();
         }
     }
+}
+
+/// The lanes that a host sends into.
+fn ports(links: &[Link], host: usize) -> Vec<(usize, usize)> {
+    let lane = |link: &Link| link.lanes.iter().position(|lane| lane.from == host);
+    links.iter().enumerate().filter_map(|(at, link)| Some((at, lane(link)?))).collect()
 }

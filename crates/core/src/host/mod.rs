@@ -77,8 +77,8 @@ const EPHEMERAL_PORT_FIRST: u16 = 49_152;
 /// One machine with an IP address per bond.
 pub struct Host {
     interfaces: Vec<Interface>,
-    /// Which interface a link belongs to.
-    links: Vec<(LinkId, InterfaceId)>,
+    /// Which interface a link belongs to, by the link's number.
+    links: Vec<Option<InterfaceId>>,
     /// By number; none where one was forgotten.
     connections: Vec<Option<Slot>>,
     demux: BTreeMap<(u16, SocketAddrV4), ConnectionId>,
@@ -118,7 +118,13 @@ impl Host {
     ) -> InterfaceId {
         let id = InterfaceId(self.interfaces.len());
         assert!((id.0 as u32) < DEADLINE_CONNECTIONS, "too many interfaces");
-        self.links.extend(links.iter().map(|link| (*link, id)));
+        for link in links {
+            let index = usize::from(link.0);
+            if index >= self.links.len() {
+                self.links.resize(index + 1, None);
+            }
+            self.links[index] = Some(id);
+        }
         self.interfaces.push(Interface {
             bond,
             address,
@@ -150,7 +156,7 @@ impl Host {
 
     /// The interface a link belongs to.
     pub fn interface_of(&self, link: LinkId) -> Option<InterfaceId> {
-        self.links.iter().find(|(known, _)| *known == link).map(|(_, id)| *id)
+        self.links.get(usize::from(link.0)).copied().flatten()
     }
 
     /// The interface that reaches an address.
@@ -172,7 +178,7 @@ impl Host {
     pub fn handle_transmitted(&mut self, now: Instant, cx: &mut Context, link: LinkId, bytes: u64) {
         if let Some(id) = self.interface_of(link) {
             self.interfaces[id.0].bond.handle_transmitted(now, cx, link, bytes);
-            self.run(now, cx, id);
+            self.pump(now, cx, id);
         }
     }
 
@@ -220,11 +226,16 @@ impl Host {
         };
         self.interfaces[id.0].bond.poll_transmit(now, cx, link, burst);
         if !burst.is_empty() {
-            self.run(now, cx, id);
+            self.pump(now, cx, id);
         }
     }
 
-    /// The next deadline.
+    /// The next deadline, without its reason.
+    pub fn next_deadline(&mut self) -> Option<Instant> {
+        self.deadlines.earliest().map(|(at, _)| at)
+    }
+
+    /// The next deadline and why it was set.
     pub fn poll_timeout(&mut self) -> Option<(Instant, Reason)> {
         let (at, source) = self.deadlines.earliest()?;
         let owner = match source.checked_sub(DEADLINE_CONNECTIONS) {
@@ -272,17 +283,17 @@ impl Host {
 
     /// Moves packets into the bond while it has room: our own first, then one of each connection in turn.
     fn pump(&mut self, now: Instant, cx: &mut Context, id: InterfaceId) {
-        while self.interfaces[id.0].bond.has_room() {
-            let interface = &mut self.interfaces[id.0];
+        let interface = &mut self.interfaces[id.0];
+        while interface.bond.has_room() {
             if let Some(frame) = interface.outbox.pop_front() {
                 let meta = FrameMeta { len: cx.frames.len(frame) as u32, flow: 0 };
                 interface.bond.send(now, cx, frame, meta);
                 continue;
             }
-            let Some(connection) = interface.runnable.pop_front() else {
+            let Some(id) = interface.runnable.pop_front() else {
                 break;
             };
-            let slot = self.connections.get_mut(connection.0 as usize);
+            let slot = self.connections.get_mut(id.0 as usize);
             let Some(slot) = slot.and_then(Option::as_mut) else {
                 continue;
             };
@@ -290,11 +301,11 @@ impl Host {
                 Some(frame) => {
                     let meta = FrameMeta { len: cx.frames.len(frame) as u32, flow: slot.flow };
                     interface.bond.send(now, cx, frame, meta);
-                    interface.runnable.push_back(connection);
+                    interface.runnable.push_back(id);
                 }
                 None => slot.runnable = false,
             }
-            self.rearm_connection(connection);
+            self.deadlines.set(DEADLINE_CONNECTIONS + id.0, slot.connection.next_deadline());
         }
         self.rearm_interface(id);
     }
@@ -317,13 +328,14 @@ impl Host {
     }
 
     fn rearm_connection(&mut self, id: ConnectionId) {
-        let deadline = self.slot(id).and_then(|slot| slot.connection.poll_timeout());
-        self.deadlines.set(DEADLINE_CONNECTIONS + id.0, deadline.map(|(at, _)| at));
+        let deadline = self.slot(id).and_then(|slot| slot.connection.next_deadline());
+        self.deadlines.set(DEADLINE_CONNECTIONS + id.0, deadline);
     }
 
+    #[inline]
     fn rearm_interface(&mut self, id: InterfaceId) {
-        let deadline = self.interfaces[id.0].bond.poll_timeout();
-        self.deadlines.set(id.0 as u32, deadline.map(|(at, _)| at));
+        let deadline = self.interfaces[id.0].bond.next_deadline();
+        self.deadlines.set(id.0 as u32, deadline);
     }
 
     /// Frames this host holds: those no link has taken, and segments that arrived before their turn.
