@@ -221,14 +221,12 @@ impl Frames {
 
     /// Marks the frame as damaged: its checksum will not verify.
     pub fn mark_corrupt(&mut self, frame: Frame) {
-        assert!(self.slot(frame).live);
-        self.slots[frame.0 as usize].corrupt = true;
+        self.slot_mut(frame).corrupt = true;
     }
 
     /// Notes whether the frame waits in a queue of this machine, before any transmitter.
     pub fn set_waiting(&mut self, frame: Frame, place: Place) {
-        assert!(self.slot(frame).live);
-        self.slots[frame.0 as usize].waiting = place == Place::Queue;
+        self.slot_mut(frame).waiting = place == Place::Queue;
     }
 
     /// A name for the frame that outlives it.

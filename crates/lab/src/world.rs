@@ -254,14 +254,23 @@ impl World {
 
     /// A lane's transmitter has finished, or its wire has something to deliver.
     fn lane_due(&mut self, link: usize, lane: usize) {
-        self.paced(link, lane);
-        if self.links[link].lanes[lane].channel.finishes().is_some_and(|at| at <= self.now) {
+        let is_paced = self.links[link].lanes[lane].pacer.is_some();
+        if is_paced {
+            self.paced(link, lane);
+        }
+        let finishes = self.links[link].lanes[lane].channel.finishes();
+        let has_finished = finishes.is_some_and(|at| at <= self.now);
+        if has_finished {
             self.finish(link, lane);
         }
+        let mut is_armed = has_finished && !is_paced;
         while let Some(frame) = self.links[link].lanes[lane].channel.poll_arrival(self.now) {
             self.arrived(link, lane, frame);
+            is_armed = false;
         }
-        self.arm_lane(link, lane);
+        if !is_armed {
+            self.arm_lane(link, lane);
+        }
     }
 
     /// A frame has arrived at the end of a lane.
@@ -311,7 +320,11 @@ impl World {
         self.begin_next(link, lane);
         self.hosts[from].handle_transmitted(self.now, &mut self.cx, LinkId(link as u16), bytes);
         self.serve(from);
-        self.arm_lane(link, lane);
+        let this = &self.links[link];
+        let began = this.chip.is_none() && this.lanes[lane].pacer.is_none();
+        if !began || this.lanes[lane].channel.idle() {
+            self.arm_lane(link, lane);
+        }
     }
 
     fn begin_next(&mut self, link: usize, lane: usize) {

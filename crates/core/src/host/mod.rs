@@ -59,6 +59,18 @@ struct Slot {
     runnable: bool,
 }
 
+/// What tells a connection from the others: our port and the peer's address and port in one number.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Key(u64);
+
+impl Key {
+    #[inline]
+    fn new(port: u16, remote: SocketAddrV4) -> Key {
+        let ends = u64::from(port) << 16 | u64::from(remote.port());
+        Key(u64::from(u32::from(*remote.ip())) << 32 | ends)
+    }
+}
+
 struct Listener {
     port: u16,
     config: tcp::config::Config,
@@ -81,7 +93,7 @@ pub struct Host {
     links: Vec<Option<InterfaceId>>,
     /// By number; none where one was forgotten.
     connections: Vec<Option<Slot>>,
-    demux: BTreeMap<(u16, SocketAddrV4), ConnectionId>,
+    demux: BTreeMap<Key, ConnectionId>,
     listeners: Vec<Listener>,
     events: VecDeque<Event>,
     deadlines: Deadlines,
@@ -231,6 +243,7 @@ impl Host {
     }
 
     /// The next deadline, without its reason.
+    #[inline]
     pub fn next_deadline(&mut self) -> Option<Instant> {
         self.deadlines.earliest().map(|(at, _)| at)
     }
@@ -246,6 +259,7 @@ impl Host {
     }
 
     /// What the applications should know next.
+    #[inline]
     pub fn poll_event(&mut self) -> Option<Event> {
         self.events.pop_front()
     }
@@ -281,8 +295,19 @@ impl Host {
         self.pump(now, cx, id);
     }
 
-    /// Moves packets into the bond while it has room: our own first, then one of each connection in turn.
+    /// Moves packets into the bond while it has room.
+    #[inline]
     fn pump(&mut self, now: Instant, cx: &mut Context, id: InterfaceId) {
+        let interface = &self.interfaces[id.0];
+        let has_work = !interface.runnable.is_empty() || !interface.outbox.is_empty();
+        if has_work && interface.bond.has_room() {
+            self.fill_bond(now, cx, id);
+        }
+        self.rearm_interface(id);
+    }
+
+    /// Our own packets first, then one of each connection in turn.
+    fn fill_bond(&mut self, now: Instant, cx: &mut Context, id: InterfaceId) {
         let interface = &mut self.interfaces[id.0];
         while interface.bond.has_room() {
             if let Some(frame) = interface.outbox.pop_front() {
@@ -307,7 +332,6 @@ impl Host {
             }
             self.deadlines.set(DEADLINE_CONNECTIONS + id.0, slot.connection.next_deadline());
         }
-        self.rearm_interface(id);
     }
 
     /// Queues a packet of our own; what a flood would pile up is dropped.
