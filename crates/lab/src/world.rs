@@ -321,8 +321,8 @@ impl World {
         self.hosts[from].handle_transmitted(self.now, &mut self.cx, LinkId(link as u16), bytes);
         self.serve(from);
         let this = &self.links[link];
-        let began = this.chip.is_none() && this.lanes[lane].pacer.is_none();
-        if !began || this.lanes[lane].channel.idle() {
+        let arms_itself = this.chip.is_none() && this.lanes[lane].pacer.is_none();
+        if !arms_itself || this.lanes[lane].channel.idle() {
             self.arm_lane(link, lane);
         }
     }
@@ -388,7 +388,9 @@ impl World {
         let Some((&first, rest)) = self.burst.frames.split_first() else {
             return false;
         };
-        self.links[link].lanes[lane].handed.extend(rest);
+        if !rest.is_empty() {
+            self.links[link].lanes[lane].handed.extend(rest);
+        }
         self.begin(link, lane, first);
         true
     }

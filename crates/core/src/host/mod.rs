@@ -307,6 +307,7 @@ impl Host {
     }
 
     /// Our own packets first, then one of each connection in turn.
+    #[inline(never)]
     fn fill_bond(&mut self, now: Instant, cx: &mut Context, id: InterfaceId) {
         let interface = &mut self.interfaces[id.0];
         while interface.bond.has_room() {
