@@ -9,11 +9,14 @@ use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
+use std::time::Duration;
 
 /// The longest line taken.
 const LINE_BYTES_MAX: usize = 64 << 10;
 /// Clients at a time; more wait in the kernel's queue or are refused by it.
 const CLIENTS_MAX: usize = 32;
+/// How long an answer is waited for: far longer than a reload takes.
+const ANSWER_TIME_MAX: Duration = Duration::from_secs(10);
 
 /// What may be asked of a running bond.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -92,6 +95,8 @@ pub fn parse(line: &[u8]) -> Result<Request, String> {
 pub struct Control {
     listener: UnixListener,
     clients: Vec<Option<Client>>,
+    /// A descriptor to give up when there is no other for a client, who must be taken to be sent away.
+    spare: Option<UnixListener>,
 }
 
 #[derive(Debug)]
@@ -110,7 +115,8 @@ impl Control {
         let listener = UnixListener::bind(path)?;
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
         listener.set_nonblocking(true)?;
-        Ok(Control { listener, clients: Vec::new() })
+        let spare = listener.try_clone().ok();
+        Ok(Control { listener, clients: Vec::new(), spare })
     }
 
     /// The listener, to wait for.
@@ -127,7 +133,13 @@ impl Control {
             let stream = match self.listener.accept() {
                 Ok((stream, _)) => stream,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
-                // The client has gone again, or descriptors are short: neither is the bond's end.
+                Err(error) if is_out_of_descriptors(&error) && self.spare.take().is_some() => {
+                    // One that is left to wait would wake us again and again.
+                    drop(self.listener.accept());
+                    self.spare = self.listener.try_clone().ok();
+                    continue;
+                }
+                // The client has gone again, or memory is short: neither is the bond's end.
                 Err(_) => return Ok(()),
             };
             stream.set_nonblocking(true)?;
@@ -197,18 +209,27 @@ impl Control {
     }
 }
 
-/// Asks a running bond, and waits for its answer.
+fn is_out_of_descriptors(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE))
+}
+
+/// Asks a running bond, and waits for its answer, but not for ever: its process may be stopped.
 ///
 /// # Errors
-/// Nobody listens, or what answered is no trunkline.
+/// Nobody listens, `TimedOut` when nobody answers, or what answered is no trunkline.
 pub fn ask(path: &Path, request: &Request) -> io::Result<(Response, BufReader<UnixStream>)> {
     let mut stream = UnixStream::connect(path)?;
+    stream.set_read_timeout(Some(ANSWER_TIME_MAX))?;
     let mut line = serde_json::to_vec(request)?;
     line.push(b'\n');
     stream.write_all(&line)?;
     let mut reader = BufReader::new(stream);
     let mut answer = String::new();
-    reader.read_line(&mut answer)?;
+    reader.read_line(&mut answer).map_err(|error| match error.kind() {
+        ErrorKind::WouldBlock => io::Error::new(ErrorKind::TimedOut, "its process does not answer"),
+        _ => error,
+    })?;
+    reader.get_ref().set_read_timeout(None)?;
     let response = serde_json::from_str(&answer)?;
     Ok((response, reader))
 }

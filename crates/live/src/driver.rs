@@ -13,13 +13,13 @@ use crate::sys::tun::Tun;
 use crate::sys::udp::{Datagram, Inbox};
 use std::io::{self, IoSlice};
 use trunkline_core::Context;
-use trunkline_core::bond::{Bond, Event, FrameMeta, MemberConfig};
+use trunkline_core::bond::{Bond, BondConfig, Event, FrameMeta, MemberConfig};
 use trunkline_core::frame::{Burst, LinkChange, LinkId};
 use trunkline_core::offload::{HEAD_BYTES_MAX, Joiner, PACKETS_MAX, Split};
 use trunkline_core::time::Instant;
 use trunkline_core::wire::ip::{Decapsulated, decapsulate, flow_hash};
 use trunkline_core::wire::ipv4::Ecn;
-use trunkline_core::wire::trunk::{HEADER_LEN, is_data};
+use trunkline_core::wire::trunk::{HEADER_LEN, Repr, is_data};
 use trunkline_core::wire::vnet;
 
 /// Packets taken from the TUN in one turn, so that no side waits for the other.
@@ -380,10 +380,13 @@ impl Driver {
             return;
         }
         let link = path.setup.member.link;
-        if !path.is_usable() && path.has_carrier {
-            self.bond.handle_link(now, &mut self.cx, link, LinkChange::Up);
+        // What is not the peer's says nothing of where the peer is.
+        if is_of_bond(&self.setup.bond, &datagram) {
+            if !path.is_usable() && path.has_carrier {
+                self.bond.handle_link(now, &mut self.cx, link, LinkChange::Up);
+            }
+            path.hear(datagram.from, datagram.to);
         }
-        path.hear(datagram.from, datagram.to);
         let outer = Ecn::from_bits(datagram.ecn);
         for payload in datagram.payload.chunks(datagram.segment_bytes) {
             path.stats.rx_datagrams += 1;
@@ -438,4 +441,11 @@ impl Driver {
             let _full = self.bond.enslave(now, &mut self.cx, member);
         }
     }
+}
+
+/// Whether what came is from the bond's peer, as far as a header tells; without a trunk there is none.
+fn is_of_bond(bond: &BondConfig, datagram: &Datagram<'_>) -> bool {
+    let first = &datagram.payload[..datagram.segment_bytes.min(datagram.payload.len())];
+    let is_for = |index| Repr::parse(first).is_ok_and(|repr| repr.receiver == index);
+    bond.trunk.is_none_or(|trunk| is_for(trunk.local_index))
 }

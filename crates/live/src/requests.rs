@@ -12,6 +12,7 @@ use crate::sys::device_index;
 use serde_json::{Map, Value, json};
 use trunkline_core::bond::trunk::{self, Monitor};
 use trunkline_core::bond::{BondConfig, BondError, MemberConfig, Mode};
+use trunkline_core::frame::LinkId;
 use trunkline_core::time::{Duration, Instant};
 use trunkline_core::units::BitRate;
 use trunkline_plan::nearest;
@@ -264,7 +265,8 @@ fn parse_rate(text: &str) -> Result<BitRate, Error> {
 
 /// Reads the plan again and changes what is different.
 pub(crate) fn reload(running: &mut Running, now: Instant) -> Result<Value, Error> {
-    let fresh = (running.read_plan)()?;
+    let mut fresh = (running.read_plan)()?;
+    keep_numbers(&running.driver.setup, &mut fresh);
     check_fixed(&running.driver.setup, &fresh)?;
     let mut opened = Vec::new();
     for link in fresh.links.iter().filter(|link| link.role == Role::Member) {
@@ -307,6 +309,23 @@ pub(crate) fn reload(running: &mut Running, now: Instant) -> Result<Value, Error
     carriers(running, now)?;
     running.run_dir.write(&running.state())?;
     Ok(Value::Null)
+}
+
+/// A plan numbers its links by their places. A link that was there before keeps its number wherever it
+/// stands now, and no new one gets it: it goes on undisturbed.
+fn keep_numbers(old: &BondSetup, new: &mut BondSetup) {
+    let mut taken: Vec<LinkId> = old.links.iter().map(|link| link.member.link).collect();
+    for link in &mut new.links {
+        link.member.link = old.link(&link.name).map_or_else(
+            || {
+                let free = (0..).map(LinkId).find(|id| !taken.contains(id));
+                let id = free.unwrap_or(link.member.link);
+                taken.push(id);
+                id
+            },
+            |known| known.member.link,
+        );
+    }
 }
 
 /// Takes over what can change of a bond while it is up.

@@ -56,6 +56,31 @@ fn modes_monitors_and_routes_change_while_packets_flow() {
     site.expect_clean();
 }
 
+#[test]
+fn a_link_in_front_of_the_others_disturbs_none_of_them() {
+    let Some(site) = Site::new("front") else {
+        return;
+    };
+    site.up();
+    site.ping("home", "10.99.0.2:7");
+    let first = "[[link]]\nname = \"z\"\nkind = \"udp\"\ntrunk = true\nrate = \"5mbit\"\n\
+                 at.home = { remote = \"10.77.0.3:4500\" }\nat.server = { remote = \"10.77.0.9\" }\n";
+    site.write(&PLAN.replacen("[[link]]", &format!("{first}[[link]]"), 1));
+    let sent = |bond: &Value| [0, 1].map(|i| bond["slaves"][i]["path"]["tx_datagrams"].as_u64());
+    let before = sent(&site.shown("home"));
+    site.expect("home", "reload tl0", 0, "");
+    let bond = site.shown("home");
+    assert!(sent(&bond) >= before, "{bond}");
+    site.ping("home", "10.99.0.2:7");
+    site.expect("home", "enslave tl0 z", 0, "");
+    for side in ["home", "server"] {
+        let bond = site.shown(side);
+        assert_eq!(bond["drops"]["duplicate"].as_u64().unwrap_or(0), 0, "{bond}");
+        site.expect(side, "down tl0", 0, "bond tl0 is down");
+    }
+    site.expect_clean();
+}
+
 /// What is measured is shown.
 fn shown_paths(site: &Site) {
     let bond = site.shown("home");

@@ -1,7 +1,10 @@
 //! What comes in that should not: no privilege, and datagrams that are cut, forged or foreign.
 
 use crate::site::{PLAN, PROGRAM, SIDES, Site, bonds_in};
+use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, UdpSocket};
+use std::os::unix::net::UnixStream;
+use std::process::Command;
 use std::sync::mpsc;
 use std::time::Duration;
 use trunkline_core::queue::Limit;
@@ -61,6 +64,63 @@ fn index() -> u32 {
     let plan = document.and_then(|d| d.experiment()).and_then(|e| e.plan(0, None));
     let config = plan.expect("a plan").bond_config(0, 0, 0, Limit::Packets(1));
     config.trunk.expect("a trunk").local_index
+}
+
+#[test]
+fn a_stranger_at_the_peers_address_does_not_move_the_peer() {
+    let Some(site) = Site::new("stranger") else {
+        return;
+    };
+    site.up();
+    site.ping("home", "10.99.0.2:7");
+    let remote = || site.shown("server")["slaves"][0]["remote"].clone();
+    site.expect("home", "down tl0", 0, "bond tl0 is down");
+    let known = remote();
+    assert!(known.as_str().is_some_and(|known| known.starts_with("10.77.0.1:")), "{known}");
+    let stranger = site.bed.on("home", || {
+        let socket = UdpSocket::bind("10.77.0.1:999").expect("it is free");
+        let record = Record { epoch: 9, ..Record::default() }.emit();
+        for bad in [vec![0; 3], vec![0xff; 99], datagram(index() + 1, 5, Kind::Probe, &record)] {
+            socket.send_to(&bad, "10.77.0.2:4500").expect("sent");
+        }
+    });
+    stranger.join().unwrap();
+    let reasons = ["truncated", "malformed", "foreign"];
+    site.until("server", |bond| reasons.iter().all(|reason| bond["drops"][reason] == 1));
+    assert_eq!(remote(), known);
+    site.expect("server", "down tl0", 0, "bond tl0 is down");
+    site.expect_clean();
+}
+
+#[test]
+fn a_client_for_whom_there_is_no_descriptor_is_sent_away() {
+    let Some(site) = Site::new("descriptors") else {
+        return;
+    };
+    site.expect("home", "up ./plan.toml --as home", 0, "bond tl0 is up");
+    let pid = site.shown("home")["pid"].to_string();
+    let open = std::fs::read_dir(format!("/proc/{pid}/fd")).expect("it runs").count();
+    let limit = format!("--nofile={open}:{open}");
+    let Ok(status) = Command::new("prlimit").args(["--pid", &pid, &limit]).status() else {
+        println!("not run: prlimit is missing (util-linux)");
+        return;
+    };
+    assert!(status.success());
+    let control = bonds_in(&site.run_dir()).remove(0).join("control");
+    let mut clients = Vec::new();
+    let was_sent_away = (0..8).any(|_| {
+        let mut client = UnixStream::connect(&control).expect("it listens");
+        client.set_read_timeout(Some(Duration::from_secs(2))).unwrap();
+        client.write_all(b"{\"request\":\"get\"}\n").ok();
+        let came = client.read(&mut [0; 100]);
+        clients.push(client);
+        came.map_or_else(|e| e.kind() == ErrorKind::ConnectionReset, |len| len == 0)
+    });
+    assert!(was_sent_away, "the client is left to wait");
+    // Nobody can be asked to go down while there are no descriptors.
+    assert!(Command::new("kill").args(["-9", &pid]).status().expect("kill").success());
+    site.expect("home", "down tl0", 0, "bond tl0 had died");
+    site.expect_clean();
 }
 
 fn datagram(receiver: u32, path_seq: u32, kind: Kind, rest: &[u8]) -> Vec<u8> {

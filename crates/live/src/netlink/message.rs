@@ -102,9 +102,9 @@ impl<'b> Received<'b> {
         }
     }
 
-    /// Index and flags of a message about a link.
-    pub(super) fn link(&self) -> Option<(u32, u32)> {
-        Some((u32_at(self.body, 4)?, u32_at(self.body, 8)?))
+    /// Family, index and flags of a message about a link.
+    pub(super) fn link(&self) -> Option<(u8, u32, u32)> {
+        Some((*self.body.first()?, u32_at(self.body, 4)?, u32_at(self.body, 8)?))
     }
 
     /// An attribute of a message about a link.

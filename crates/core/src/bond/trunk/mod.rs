@@ -101,9 +101,9 @@ pub(super) struct Trunk {
     /// The next sequence of each bucket.
     next: Box<[BucketSeq]>,
     paths: Vec<Path>,
-    /// The next path sequences of links that have left. One that comes back goes on with them: the peer
+    /// Beyond every path sequence of links that have left, whose ways others may use by now: the peer
     /// would take lower ones for datagrams it has had.
-    left: Vec<(LinkId, u32)>,
+    beyond_left: u32,
     resequencer: Option<Resequencer>,
     peer_epoch: Option<u32>,
 }
@@ -124,7 +124,7 @@ impl Trunk {
             config,
             next: vec![BucketSeq::new(config.epoch); usize::from(BUCKETS)].into(),
             paths: Vec::new(),
-            left: Vec::new(),
+            beyond_left: config.epoch,
             resequencer: match config.reorder {
                 Reorder::Off => None,
                 Reorder::PerFlow { max } => Some(Resequencer::new(max)),
@@ -169,9 +169,7 @@ impl Trunk {
     pub(super) fn add(&mut self, now: Instant, member: &Member, mtu: u16) {
         let link = member.link();
         if self.path(link).is_none() {
-            let left = self.left.iter().find(|(left, _)| *left == link);
-            let first_seq = left.map_or(self.config.epoch, |(_, next)| *next);
-            self.paths.push(Path::new(now, link, first_seq, self.config.monitor));
+            self.paths.push(Path::new(now, link, self.beyond_left, self.config.monitor));
         }
         let times = (member.wire_time(CONTROL_BODY), member.wire_time(u32::from(mtu)));
         if let Some(path) = self.path_mut(link) {
@@ -184,8 +182,9 @@ impl Trunk {
             return;
         };
         let next = self.paths.remove(index).next_seq();
-        self.left.retain(|(left, _)| *left != link);
-        self.left.push((link, next));
+        if next.wrapping_sub(self.beyond_left).cast_signed() > 0 {
+            self.beyond_left = next;
+        }
     }
 
     /// The next place in a flow's bucket.

@@ -370,6 +370,21 @@ fn a_member_that_leaves_and_comes_back_is_heard_at_once() {
 }
 
 #[test]
+fn a_link_in_the_place_of_another_goes_on_beyond_its_sequences() {
+    let mut bed = Bed::in_order(Mode::Earliest, &[lane(50, 10), lane(50, 10)]);
+    bed.run_for(ms(100), 100);
+    let (now, sent) = (bed.now, [0, 1].map(|link| bed.path(0, link).next_seq()));
+    for link in [0, 1] {
+        bed.ends[0].emancipate(now, &mut bed.cx, LinkId(link)).expect("it was a member");
+    }
+    for link in [1, 2] {
+        bed.ends[0].enslave(now, &mut bed.cx, member(&lane(50, 10), link)).expect("enslaved");
+        let first = bed.path(0, link as u16).next_seq();
+        assert!(sent.iter().all(|next| first >= *next), "{first} after {sent:?}");
+    }
+}
+
+#[test]
 fn what_is_not_for_this_trunk_is_dropped_by_reason() {
     let mut cx = Context::new();
     let mut bond = bond(Mode::Earliest, config(0, 1, Reorder::Off), AS_USUAL);
