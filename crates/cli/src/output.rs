@@ -9,6 +9,16 @@ use std::io::{ErrorKind, IsTerminal, Write};
 /// The version of the document an error is told in with `--json`.
 const ERROR_SCHEMA: &str = "trunkline.error/1";
 
+/// The version of the document that says what a command has done, with `--json`.
+const DONE_SCHEMA: &str = "trunkline.done/1";
+
+/// What a command without data has done.
+#[derive(Serialize)]
+struct DoneDocument<'a> {
+    schema: &'static str,
+    done: &'a str,
+}
+
 /// What went wrong beside the text of a plan: usage and environment.
 #[derive(Serialize)]
 struct ErrorDocument<'a> {
@@ -122,6 +132,15 @@ impl Output {
         if !self.quiet {
             self.report(&format!("{text}\n"));
         }
+    }
+
+    /// Says what was done: a document, or a remark to people.
+    pub(crate) fn done(&self, text: &str) -> Ended {
+        if self.json {
+            return self.document(&DoneDocument { schema: DONE_SCHEMA, done: text });
+        }
+        self.remark(text);
+        Ok(())
     }
 
     /// Prints to stderr as it is. Nothing is left to tell when that is gone.

@@ -1,7 +1,7 @@
 //! `trunkline show`: running bonds, their links and paths, with the words of `/proc/net/bonding`.
 
 use crate::args::{ShowRunning, What};
-use crate::ask::request;
+use crate::ask::{is_deaf, not_up, request};
 use crate::exit::{Ended, Exit};
 use crate::output::Output;
 use comfy_table::{CellAlignment, Table, presets};
@@ -60,8 +60,16 @@ pub(crate) fn show(args: &ShowRunning, output: &Output) -> Ended {
         None => (None, None),
     };
     let names = bond.map_or_else(state::names, |bond| vec![bond.to_owned()]);
+    if names.is_empty() && !output.is_json() {
+        output.remark("no bond is up");
+        return Ok(());
+    }
     let mut bonds = Vec::new();
     for name in names {
+        if bond.is_none() && is_deaf(&name) {
+            output.remark(&not_up(&name));
+            continue;
+        }
         let found = request(&name, &Request::Show {}, output)?;
         let report: BondReport = serde_json::from_value(found).map_err(|error| {
             output.error(&format!("bond {name} is of another version: {error}"));
@@ -206,8 +214,11 @@ fn paths(rows: &[Row<'_>], args: &ShowRunning, output: &Output) -> Ended {
     let cells = |row: &PathRow<'_>| {
         let path = row.path;
         let mut cells = vec![row.bond.to_owned(), row.link.to_owned(), path.standing.clone()];
-        cells.push(path.srtt.map_or("unknown".into(), millis));
-        cells.extend([millis(path.rttvar), millis(path.delay), percent(path)]);
+        // Before the first answer nothing is measured.
+        let known = path
+            .srtt
+            .map(|srtt| [millis(srtt), millis(path.rttvar), millis(path.delay), percent(path)]);
+        cells.extend(known.unwrap_or_else(|| std::array::from_fn(|_| "-".to_owned())));
         if args.statistics {
             let counts = [path.tx_datagrams, path.rx_datagrams, path.rx_late, path.rx_duplicates];
             cells.extend(counts.map(|count| count.to_string()));

@@ -43,7 +43,7 @@ pub(crate) fn run(args: &Up, output: &Output) -> Ended {
     }
     if args.foreground {
         let running = bring_up(args, setups).map_err(|error| told(&error, output))?;
-        output.remark(&up_text(&running));
+        output.done(&up_text(&running))?;
         return work(running).map_err(|error| told(&error, output));
     }
     let forked = fork_background().map_err(|error| {
@@ -168,10 +168,7 @@ fn hear_background(mut pipe: File, output: &Output) -> Ended {
     let mut said = Vec::new();
     let heard = pipe.read_to_end(&mut said);
     match (heard, said.split_first()) {
-        (Ok(_), Some((0, text))) => {
-            output.remark(&String::from_utf8_lossy(text));
-            Ok(())
-        }
+        (Ok(_), Some((0, text))) => output.done(&String::from_utf8_lossy(text)),
         (Ok(_), Some((code, text))) => {
             output.error(&String::from_utf8_lossy(text));
             Err(Exit::from_code(*code))

@@ -92,6 +92,18 @@ const BAD: &[(&str, &str, &str, &str)] = &[
         "at most 1456",
     ),
     (
+        "mode    = \"earliest\"",
+        "mtu = 1279",
+        "p.toml:25:7: the bond's MTU 1279 is too small for the IPv6 address of `home`",
+        "at least 1280",
+    ),
+    (
+        "lab       = { delay = \"10ms\", queue = \"50ms\" }",
+        "mtu = 1300",
+        "p.toml:22:1: the bond's MTU 1256 is too small for the IPv6 address of `home`",
+        "at least 1280",
+    ),
+    (
         "lab       = { delay = \"10ms\", queue = \"50ms\" }",
         "framing = { header = \"slip\" }",
         "p.toml:9:1: a udp link has no `framing`",
@@ -130,6 +142,12 @@ fn what_cannot_be_meant_is_told() {
         }
     }
     assert_eq!(wrong, "");
+}
+
+#[test]
+fn a_remote_that_is_no_address_is_told_once() {
+    let found = errors(&GOOD.replace("10.77.0.2:4500", "server.example:4500"));
+    assert_eq!(found.to_string().matches("p.toml:").count(), 1, "{found}");
 }
 
 #[test]

@@ -60,6 +60,7 @@ fn a_kill_is_repaired_by_up_and_by_down() {
     for repair in ["up ./plan.toml --as home", "down tl0"] {
         let pid = site.shown("home")["pid"].to_string();
         assert!(Command::new("kill").args(["-9", &pid]).status().expect("kill").success());
+        site.expect_deaf("home");
         let ran = site.run("home", repair);
         assert_eq!(ran.code, Some(0), "{repair}: {ran}");
     }
@@ -113,6 +114,40 @@ fn a_running_bond_refuses_and_stays_as_it_was() {
     for side in ["home", "server"] {
         site.expect(side, "down tl0", 0, "bond tl0 is down");
     }
+    site.expect_clean();
+}
+
+#[test]
+fn every_command_answers_with_one_document() {
+    let Some(site) = Site::new("documents") else {
+        return;
+    };
+    site.up();
+    for (words, schema) in [
+        ("emancipate tl0 a", "trunkline.done/1"),
+        ("enslave tl0 a", "trunkline.done/1"),
+        ("set tl0.a rate 20mbit", "trunkline.done/1"),
+        ("get tl0.a", "trunkline.settings/1"),
+        ("reload tl0", "trunkline.done/1"),
+        ("show", "trunkline.show-bond/1"),
+        ("show link", "trunkline.show-link/1"),
+        ("show path", "trunkline.show-path/1"),
+        ("up ./plan.toml --as home --dry-run", "trunkline.dry-run/1"),
+        ("up ./plan.toml --as home", "trunkline.error/1"),
+        ("down tl0", "trunkline.done/1"),
+        ("down tl0", "trunkline.error/1"),
+        ("show", "trunkline.show-bond/1"),
+        ("up ./plan.toml --as home", "trunkline.done/1"),
+        ("down tl0", "trunkline.done/1"),
+    ] {
+        let ran = site.run("home", &format!("{words} --json"));
+        let document: serde_json::Value =
+            serde_json::from_str(&ran.stdout).unwrap_or_else(|e| panic!("{words}: {e}: {ran}"));
+        assert_eq!(document["schema"], schema, "{words}: {ran}");
+        assert_eq!(ran.stderr, "", "{words}: {ran}");
+    }
+    site.expect("home", "show", 0, "no bond is up");
+    site.expect("server", "down tl0", 0, "bond tl0 is down");
     site.expect_clean();
 }
 

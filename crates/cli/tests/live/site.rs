@@ -97,6 +97,24 @@ impl Site {
         }
     }
 
+    /// A bond that was killed is told with what mends it, and hides no other.
+    pub fn expect_deaf(&self, side: &str) {
+        let mend = "`trunkline down tl0` removes what it left";
+        let is_told = |words: &str, code| {
+            let ran = self.run(side, words);
+            ran.code == Some(code) && ran.stderr.contains(mend)
+        };
+        // The kernel closes the socket of a process that was killed in its own time.
+        let told = (0..500).any(|_| {
+            let is_so = is_told("show bond tl0", 5);
+            if !is_so {
+                wait(Duration::from_millis(20));
+            }
+            is_so
+        });
+        assert!(told && is_told("show", 0), "{}", self.run(side, "show"));
+    }
+
     /// The running bond of one side, as JSON.
     pub fn shown(&self, side: &str) -> Value {
         let ran = self.run(side, "show bond tl0 --json");

@@ -11,6 +11,8 @@ use trunkline_core::time::Duration;
 
 /// The longest a packet is held for its predecessors, unless the plan says otherwise.
 const REORDER_MAX: Duration = Duration::from_millis(100);
+/// What every link under IPv6 carries (RFC 8200, 5).
+const IPV6_MTU_MIN: u16 = 1280;
 const CIPHERS_LATER: [&str; 3] = ["auto", "aes-256-gcm", "chacha20-poly1305"];
 
 /// What a bond has beside its members because they are tunnels.
@@ -146,6 +148,30 @@ pub(super) fn check(
                 check_link(&links[*position], node, bond, ends, problems);
             }
         }
+        if bond.members.iter().any(|position| udp(&position)) {
+            check_ipv6_room(bond, ends, root, problems);
+        }
+    }
+}
+
+/// The kernel gives no IPv6 address to a device with less.
+fn check_ipv6_room(bond: &Bond, ends: &[End], root: &Table, problems: &mut Problems) {
+    let has_ipv6 = |end: &&End| {
+        bond.ends.contains(&end.name) && end.address.iter().any(|address| address.ip.is_ipv6())
+    };
+    let table = root.table("bond").and_then(|bonds| bonds.node(&bond.name));
+    let (Some(end), Some(node)) = (ends.iter().find(has_ipv6), table) else {
+        return;
+    };
+    if bond.mtu < IPV6_MTU_MIN {
+        let message = format!(
+            "the bond's MTU {} is too small for the IPv6 address of `{}`",
+            bond.mtu, end.name
+        );
+        let place = node.as_table().and_then(|t| t.node("mtu")).unwrap_or(node).place;
+        let problem = Problem::new(place, format!("bond.{}.mtu", bond.name), message);
+        let forms = [format!("at least {IPV6_MTU_MIN}"), "addresses of IPv4 only".to_owned()];
+        problems.push(problem.found(bond.mtu.to_string()).accepted(forms));
     }
 }
 
@@ -153,7 +179,10 @@ fn check_link(link: &Link, node: &Node, bond: &Bond, ends: &[End], problems: &mu
     let remotes = [0, 1].map(|side| {
         let end = &bond.ends[side];
         let remote = link.at.iter().find(|at| at.end == *end).and_then(|at| at.remote);
-        if remote.is_none() {
+        // One that is there and no address has been told already.
+        let at = node.as_table().and_then(|table| table.table("at"));
+        let is_there = at.and_then(|at| at.table(end)).is_some_and(|t| t.node("remote").is_some());
+        if remote.is_none() && !is_there {
             let key = format!("link.{}.at.{end}.remote", link.name);
             let message =
                 format!("`at.{end}.remote` is missing: in clear only listed remotes are heard");
