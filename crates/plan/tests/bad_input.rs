@@ -149,9 +149,21 @@ const CASES: &[(&str, &str, &str, &[&str])] = &[
     ),
     (
         "cc = \"reno\"",
-        "cc = \"vegas\"",
-        "p.toml:52:15: `cc` \"vegas\" is not in this version",
-        &["accepted: \"reno\""],
+        "cc = \"bbr\"",
+        "p.toml:52:15: `cc` \"bbr\" is not in this version",
+        &["accepted: \"reno\", \"cubic\", \"vegas\""],
+    ),
+    (
+        "cc = \"reno\"",
+        "cc = \"vgeas\"",
+        "p.toml:52:15: `cc` \"vgeas\" is unknown",
+        &["accepted: \"reno\", \"cubic\", \"vegas\"", "did you mean `vegas`?"],
+    ),
+    (
+        "cc = \"reno\"",
+        "vegas = { alpha = 5, beta = 4 }",
+        "p.toml:52:38: `beta` is below alpha",
+        &["at least 5"],
     ),
     (
         "reorder = \"off\"",

@@ -7,10 +7,13 @@
 pub mod cubic;
 pub mod reno;
 pub mod round;
+pub mod state;
 #[cfg(test)]
 mod tests;
+pub mod vegas;
 
 pub use round::Round;
+pub use state::State;
 
 use crate::seq::SeqNumber;
 use crate::time::{Duration, Instant};
@@ -24,17 +27,20 @@ pub enum Algorithm {
     Reno,
     /// RFC 9438.
     Cubic,
+    /// Brakmo and Peterson 1995, in the form Linux deploys.
+    Vegas,
 }
 
 impl Algorithm {
     /// Every algorithm there is.
-    pub const ALL: [Algorithm; 2] = [Algorithm::Reno, Algorithm::Cubic];
+    pub const ALL: [Algorithm; 3] = [Algorithm::Reno, Algorithm::Cubic, Algorithm::Vegas];
 
     /// The name in plans and output.
     pub const fn name(self) -> &'static str {
         match self {
             Algorithm::Reno => "reno",
             Algorithm::Cubic => "cubic",
+            Algorithm::Vegas => "vegas",
         }
     }
 }
@@ -46,6 +52,13 @@ pub enum Growth {
     PerByte,
     /// Each advancing acknowledgment counts one packet, however much it covers.
     PerAck,
+}
+
+/// What single algorithms may be told; each looks at its own.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Tuning {
+    /// For [`Algorithm::Vegas`].
+    pub vegas: vegas::Parameters,
 }
 
 /// What an algorithm starts from.
@@ -63,6 +76,8 @@ pub struct Settings {
     pub initial_ssthresh: Option<u32>,
     /// Ceiling of the window in segments.
     pub cwnd_max: u32,
+    /// The algorithms' own parameters.
+    pub tuning: Tuning,
 }
 
 /// Where the connection's loss recovery stands.
@@ -113,24 +128,6 @@ pub enum EcnUse {
     Off,
 }
 
-/// What an algorithm tells about itself for diagnostics.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum State {
-    /// Reno has nothing beside window and threshold.
-    Reno,
-    /// CUBIC's curve.
-    Cubic {
-        /// The window before the last loss, lowered by fast convergence, in bytes; 0 when there was none.
-        w_max: u32,
-        /// From the start of the epoch to the flat part of the curve; none outside congestion avoidance.
-        k: Option<Duration>,
-        /// What Reno would have reached in this epoch, in bytes.
-        w_est: u32,
-        /// When the epoch began, moved on by idle times.
-        epoch_start: Option<Instant>,
-    },
-}
-
 /// A congestion control algorithm.
 pub trait CongestionControl: Debug + Send {
     /// `bytes` of payload left; `in_flight` counts them.
@@ -177,6 +174,11 @@ pub const TABLE: [Row; Algorithm::ALL.len()] = [
         algorithm: Algorithm::Cubic,
         source: "RFC 9438",
         build: |settings| Box::new(cubic::Cubic::new(settings)),
+    },
+    Row {
+        algorithm: Algorithm::Vegas,
+        source: "Brakmo and Peterson, JSAC 13(8), 1995, and Linux tcp_vegas.c",
+        build: |settings| Box::new(vegas::Vegas::new(settings)),
     },
 ];
 

@@ -42,7 +42,7 @@ impl Reno {
 
     /// Linux's `tcp_is_cwnd_limited`: in slow start half a window in use is enough.
     fn is_limited(&self, in_flight: u32) -> bool {
-        if self.cwnd < self.ssthresh {
+        if self.is_in_slow_start() {
             in_flight.saturating_mul(2) >= self.cwnd
         } else {
             in_flight.saturating_add(self.mss) > self.cwnd
@@ -76,6 +76,44 @@ impl Reno {
         } else {
             self.counter += 1;
         }
+    }
+
+    pub(super) fn is_in_slow_start(&self) -> bool {
+        self.cwnd < self.ssthresh
+    }
+
+    /// The window in whole segments.
+    pub(super) fn segments(&self) -> u32 {
+        self.cwnd / self.mss
+    }
+
+    /// Grows as slow start does, never beyond the threshold.
+    pub(super) fn grow_in_slow_start(&mut self, sample: &AckSample) {
+        if self.growth == Growth::PerAck {
+            self.grow_per_ack();
+        } else if self.is_limited(sample.in_flight_before) {
+            let room = self.ssthresh.saturating_sub(self.cwnd);
+            self.cwnd = self.cwnd.saturating_add(sample.acked.min(room)).min(self.cwnd_max);
+        }
+    }
+
+    /// One segment more, if the window is in use.
+    pub(super) fn add_segment(&mut self, sample: &AckSample) {
+        if self.is_limited(sample.in_flight_before) {
+            self.cwnd = self.cwnd.saturating_add(self.mss).min(self.cwnd_max);
+        }
+    }
+
+    /// Shrinks the window to `segments`, at least two, and ends slow start. Nothing to be undone later.
+    pub(super) fn shrink_to(&mut self, segments: u32) {
+        let cwnd = segments.max(2).saturating_mul(self.mss);
+        self.cwnd = self.cwnd.min(cwnd);
+        self.ssthresh = self.ssthresh.min(self.cwnd);
+    }
+
+    /// The threshold follows a growing window: three quarters of it are known to be good.
+    pub(super) fn raise_ssthresh(&mut self) {
+        self.ssthresh = self.ssthresh.max(self.cwnd / 4 * 3);
     }
 
     fn halved(&self) -> u32 {
@@ -130,7 +168,7 @@ impl CongestionControl for Reno {
 
     fn on_idle_restart(&mut self, _now: Instant) {
         // What was learnt stays known: ssthresh remembers three quarters of the window (RFC 2861).
-        self.ssthresh = self.ssthresh.max(self.cwnd / 4 * 3);
+        self.raise_ssthresh();
         self.cwnd = self.cwnd.min(self.initial);
         self.counter = 0;
     }
@@ -168,6 +206,7 @@ mod tests {
             initial_window,
             initial_ssthresh,
             cwnd_max: 2048,
+            tuning: Default::default(),
         })
     }
 

@@ -48,6 +48,7 @@ fn build_cc(config: &Config, mss: u32, initial_window: u32) -> Box<dyn Congestio
         initial_window,
         initial_ssthresh: config.initial_ssthresh,
         cwnd_max: config.cwnd_max,
+        tuning: config.tuning,
     })
 }
 

@@ -5,6 +5,7 @@
 //! are refused as what they are.
 
 mod bond;
+mod cc;
 mod lab;
 mod link;
 mod tcp;

@@ -13,6 +13,7 @@ fn cubic(initial_window: u32, initial_ssthresh: Option<u32>) -> Cubic {
         initial_window,
         initial_ssthresh,
         cwnd_max: 1 << 20,
+        tuning: Default::default(),
     })
 }
 
