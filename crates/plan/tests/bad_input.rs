@@ -151,19 +151,25 @@ const CASES: &[(&str, &str, &str, &[&str])] = &[
         "cc = \"reno\"",
         "cc = \"bbr\"",
         "p.toml:52:15: `cc` \"bbr\" is not in this version",
-        &["accepted: \"reno\", \"cubic\", \"vegas\""],
+        &["accepted: \"reno\", \"cubic\", \"vegas\", \"dctcp\""],
     ),
     (
         "cc = \"reno\"",
         "cc = \"vgeas\"",
         "p.toml:52:15: `cc` \"vgeas\" is unknown",
-        &["accepted: \"reno\", \"cubic\", \"vegas\"", "did you mean `vegas`?"],
+        &["accepted: \"reno\", \"cubic\", \"vegas\", \"dctcp\"", "did you mean `vegas`?"],
     ),
     (
         "cc = \"reno\"",
         "vegas = { alpha = 5, beta = 4 }",
         "p.toml:52:38: `beta` is below alpha",
         &["at least 5"],
+    ),
+    (
+        "cc = \"reno\"",
+        "dctcp = { shift_g = 11 }",
+        "p.toml:52:30: `shift_g` is out of range",
+        &["a whole number from 0 to 10"],
     ),
     (
         "reorder = \"off\"",

@@ -215,8 +215,8 @@ impl Cubic {
         self.window.cwnd_prior = cwnd;
         self.window.ssthresh = reduced(cwnd).max(self.mss.saturating_mul(2));
         self.window.w_max = match sign {
-            Congestion::Loss if cwnd < w_max => converged(cwnd),
-            Congestion::Loss => cwnd,
+            Congestion::Loss | Congestion::Marks if cwnd < w_max => converged(cwnd),
+            Congestion::Loss | Congestion::Marks => cwnd,
             // The first curve after a timeout begins with its flat part (RFC 9438, 4.8).
             Congestion::Timeout | Congestion::TimeoutAgain => 0,
         };
@@ -253,10 +253,13 @@ impl CongestionControl for Cubic {
             self.reduce(sign);
         }
         self.window.cwnd = match sign {
-            Congestion::Loss => self.window.ssthresh,
+            Congestion::Loss | Congestion::Marks => self.window.ssthresh,
             Congestion::Timeout | Congestion::TimeoutAgain => self.mss,
         };
         self.window.epoch = None;
+        if sign == Congestion::Marks {
+            self.prior = None;
+        }
     }
 
     fn on_recovery_end(&mut self, _now: Instant) {

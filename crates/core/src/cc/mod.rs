@@ -4,7 +4,9 @@
 //! know comes in an [`AckSample`] or as a call. Loss detection and retransmission stay with the
 //! connection; the algorithm only answers how much may be in flight.
 
+pub mod ce_echo;
 pub mod cubic;
+pub mod dctcp;
 pub mod reno;
 pub mod round;
 pub mod state;
@@ -12,6 +14,7 @@ pub mod state;
 mod tests;
 pub mod vegas;
 
+pub use ce_echo::CeEcho;
 pub use round::Round;
 pub use state::State;
 
@@ -29,11 +32,14 @@ pub enum Algorithm {
     Cubic,
     /// Brakmo and Peterson 1995, in the form Linux deploys.
     Vegas,
+    /// RFC 8257.
+    Dctcp,
 }
 
 impl Algorithm {
     /// Every algorithm there is.
-    pub const ALL: [Algorithm; 3] = [Algorithm::Reno, Algorithm::Cubic, Algorithm::Vegas];
+    pub const ALL: [Algorithm; 4] =
+        [Algorithm::Reno, Algorithm::Cubic, Algorithm::Vegas, Algorithm::Dctcp];
 
     /// The name in plans and output.
     pub const fn name(self) -> &'static str {
@@ -41,6 +47,7 @@ impl Algorithm {
             Algorithm::Reno => "reno",
             Algorithm::Cubic => "cubic",
             Algorithm::Vegas => "vegas",
+            Algorithm::Dctcp => "dctcp",
         }
     }
 }
@@ -59,6 +66,17 @@ pub enum Growth {
 pub struct Tuning {
     /// For [`Algorithm::Vegas`].
     pub vegas: vegas::Parameters,
+    /// For [`Algorithm::Dctcp`].
+    pub dctcp: dctcp::Parameters,
+}
+
+/// Whether marks can come back from the path.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum EcnPath {
+    /// Both ends have agreed on ECN, or, before the handshake, still may.
+    Usable,
+    /// They have not.
+    Absent,
 }
 
 /// What an algorithm starts from.
@@ -78,6 +96,8 @@ pub struct Settings {
     pub cwnd_max: u32,
     /// The algorithms' own parameters.
     pub tuning: Tuning,
+    /// What the handshake said about ECN.
+    pub ecn: EcnPath,
 }
 
 /// Where the connection's loss recovery stands.
@@ -98,6 +118,9 @@ pub struct AckSample {
     pub now: Instant,
     /// Bytes newly acknowledged cumulatively.
     pub acked: u32,
+    /// Those of them that the receiver says arrived marked: where it reports every mark, all of an
+    /// acknowledgment with ECE.
+    pub acked_ce: u32,
     /// A round-trip sample free of retransmission ambiguity.
     pub rtt: Option<Duration>,
     /// Bytes in flight before it arrived.
@@ -119,13 +142,19 @@ pub enum Congestion {
     Timeout,
     /// It expired again for the same data.
     TimeoutAgain,
+    /// Packets arrived marked (ECE). Told once per window of data, after the acknowledgment that said so,
+    /// and not while a loss is repaired; [`CongestionControl::on_recovery_end`] follows when that window
+    /// is acknowledged, and there is nothing to undo. A loss in the meantime is not told.
+    Marks,
 }
 
 /// Whether and how the algorithm uses explicit congestion notification.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum EcnUse {
-    /// Packets are not marked as ECN-capable.
+    /// It asks for nothing; marks, if there are any, are worth a loss.
     Off,
+    /// Every packet says it is ECN-capable, and the receiver reports every mark (RFC 8257).
+    EveryMark,
 }
 
 /// A congestion control algorithm.
@@ -179,6 +208,11 @@ pub const TABLE: [Row; Algorithm::ALL.len()] = [
         algorithm: Algorithm::Vegas,
         source: "Brakmo and Peterson, JSAC 13(8), 1995, and Linux tcp_vegas.c",
         build: |settings| Box::new(vegas::Vegas::new(settings)),
+    },
+    Row {
+        algorithm: Algorithm::Dctcp,
+        source: "RFC 8257 and Linux tcp_dctcp.c",
+        build: |settings| Box::new(dctcp::Dctcp::new(settings)),
     },
 ];
 

@@ -104,6 +104,14 @@ impl Reno {
         }
     }
 
+    /// The answer to marks: the window becomes `segments`, at least two. Nothing to be undone later.
+    pub(super) fn cut_to(&mut self, segments: u32) {
+        self.ssthresh = segments.max(2).saturating_mul(self.mss);
+        self.cwnd = self.ssthresh;
+        self.counter = 0;
+        self.prior = None;
+    }
+
     /// Shrinks the window to `segments`, at least two, and ends slow start. Nothing to be undone later.
     pub(super) fn shrink_to(&mut self, segments: u32) {
         let cwnd = segments.max(2).saturating_mul(self.mss);
@@ -145,8 +153,11 @@ impl CongestionControl for Reno {
             self.prior = Some((self.cwnd, self.ssthresh));
             self.ssthresh = self.halved();
         }
+        if sign == Congestion::Marks {
+            self.prior = None;
+        }
         self.cwnd = match sign {
-            Congestion::Loss => self.ssthresh,
+            Congestion::Loss | Congestion::Marks => self.ssthresh,
             Congestion::Timeout | Congestion::TimeoutAgain => self.mss,
         };
         if self.growth == Growth::PerByte {
@@ -193,7 +204,7 @@ impl CongestionControl for Reno {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cc::Algorithm;
+    use crate::cc::{Algorithm, EcnPath};
     use crate::seq::SeqNumber;
 
     const MSS: u32 = 1000;
@@ -207,6 +218,7 @@ mod tests {
             initial_ssthresh,
             cwnd_max: 2048,
             tuning: Default::default(),
+            ecn: EcnPath::Absent,
         })
     }
 
@@ -214,6 +226,7 @@ mod tests {
         reno.on_ack(&AckSample {
             now: Instant::ZERO,
             acked,
+            acked_ce: 0,
             rtt: None,
             in_flight_before,
             snd_una: SeqNumber(0),

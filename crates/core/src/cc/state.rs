@@ -1,5 +1,6 @@
 //! What an algorithm tells about itself, in the words of `ss -ti` and of the kernel's `inet_diag`.
 
+use super::ce_echo::Mark;
 use crate::time::{Duration, Instant};
 use std::fmt;
 
@@ -33,6 +34,19 @@ pub enum State {
         /// The shortest round trip of the current round.
         min_rtt: Option<Duration>,
     },
+    /// What DCTCP estimates.
+    Dctcp {
+        /// The share of marked bytes in 1024ths.
+        alpha: u16,
+        /// Bytes of the current window that arrived marked.
+        acked_ce: u64,
+        /// Bytes of the current window acknowledged.
+        acked: u64,
+        /// What the receiver of this end saw last; its connection fills it in.
+        ce_state: Mark,
+    },
+    /// DCTCP without ECN: Reno.
+    DctcpReno,
 }
 
 impl State {
@@ -42,6 +56,8 @@ impl State {
             State::Reno => "reno",
             State::Cubic { .. } => "cubic",
             State::Vegas { .. } => "vegas",
+            State::Dctcp { .. } => "dctcp",
+            State::DctcpReno => "dctcp-reno",
         }
     }
 }
@@ -59,6 +75,11 @@ impl fmt::Display for State {
                     (u8::from(*enabled), micros(base_rtt), micros(min_rtt));
                 write!(f, " vegas:(enabled:{enabled},rttcnt:{rtt_count},rtt:{rtt},minrtt:{minrtt})")
             }
+            State::Dctcp { alpha, acked_ce, acked, ce_state } => {
+                let ce = u8::from(*ce_state == Mark::Ce);
+                write!(f, " dctcp:(ce_state:{ce},alpha:{alpha},ab_ecn:{acked_ce},ab_tot:{acked})")
+            }
+            State::DctcpReno => f.write_str(" dctcp:fallback_mode"),
         }
     }
 }

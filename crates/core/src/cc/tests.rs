@@ -14,6 +14,7 @@ fn settings(algorithm: Algorithm, growth: Growth) -> Settings {
         initial_ssthresh: None,
         cwnd_max: 1 << 16,
         tuning: Tuning::default(),
+        ecn: EcnPath::Usable,
     }
 }
 
@@ -34,6 +35,7 @@ impl Sender {
         self.cc.on_ack(&AckSample {
             now,
             acked,
+            acked_ce: 0,
             rtt: Some(Duration::from_millis(50)),
             in_flight_before,
             snd_una: self.snd_una,
@@ -142,6 +144,31 @@ fn undo_restores_window_threshold_and_state() {
 }
 
 #[test]
+fn marks_cut_no_deeper_than_a_loss_and_are_not_undone() {
+    for_each(|name, mut cc| {
+        let start = cc.cwnd();
+        cc.on_congestion(Instant::ZERO, Congestion::Marks, start);
+        let cut = cc.cwnd();
+        assert!(cut < start && cut >= start / 2, "{name}");
+        assert_eq!(cut, cc.ssthresh(), "{name}");
+        cc.on_undo(Instant::ZERO);
+        assert_eq!(cc.cwnd(), cut, "{name}");
+        cc.on_recovery_end(Instant::ZERO);
+        for _ in 0..20 {
+            cc.ack_in_use(Instant::ZERO);
+        }
+        assert!(cc.cwnd() > cut && cc.cwnd() < cut + 5 * MSS, "{name}");
+    });
+}
+
+#[test]
+fn every_algorithm_calls_itself_by_its_name() {
+    for_each(|name, cc| assert_eq!(cc.state().name(), name));
+    let dctcp = Settings { ecn: EcnPath::Absent, ..settings(Algorithm::Dctcp, Growth::PerByte) };
+    assert_eq!(build(&dctcp).state().name(), "dctcp-reno");
+}
+
+#[test]
 fn an_unused_window_does_not_grow_and_idleness_shrinks_it() {
     for_each(|name, mut cc| {
         let start = cc.cwnd();
@@ -172,7 +199,8 @@ fn step() -> impl Strategy<Value = Step> {
     let sign = prop_oneof![
         Just(Congestion::Loss),
         Just(Congestion::Timeout),
-        Just(Congestion::TimeoutAgain)
+        Just(Congestion::TimeoutAgain),
+        Just(Congestion::Marks),
     ];
     prop_oneof![
         8 => (prop_oneof![0..100_000u32, any::<u32>()], any::<u32>(), phase)

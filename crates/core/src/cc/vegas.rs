@@ -201,8 +201,10 @@ impl CongestionControl for Vegas {
 
     fn on_congestion(&mut self, now: Instant, sign: Congestion, in_flight: u32) {
         self.reno.on_congestion(now, sign, in_flight);
-        if sign != Congestion::TimeoutAgain {
-            self.prior = Some(self.measured);
+        match sign {
+            Congestion::Loss | Congestion::Timeout => self.prior = Some(self.measured),
+            Congestion::TimeoutAgain => {}
+            Congestion::Marks => self.prior = None,
         }
         self.enabled = false;
         self.measured = Measured::default();

@@ -3,6 +3,7 @@
 
 use crate::diagnostic::Problems;
 use crate::reader::{self, Section, Unfit};
+use trunkline_core::cc::dctcp::{ALPHA_ONE, SHIFT_G_MAX};
 use trunkline_core::cc::vegas::Doubling;
 use trunkline_core::tcp::config::Tuning;
 
@@ -15,6 +16,9 @@ const QUEUED_MAX: i128 = 65_535;
 pub(super) fn tuning(tuning: &mut Tuning, s: &mut Section<'_>, problems: &mut Problems) {
     if let Some(section) = s.section(problems, "vegas") {
         vegas(tuning, section, problems);
+    }
+    if let Some(section) = s.section(problems, "dctcp") {
+        dctcp(tuning, section, problems);
     }
 }
 
@@ -31,5 +35,14 @@ fn vegas(tuning: &mut Tuning, mut s: Section<'_>, problems: &mut Problems) {
     vegas.gamma = s.or(problems, "gamma", vegas.gamma, count());
     vegas.doubling = s.or(problems, "slow_start", vegas.doubling, reader::choice(&DOUBLINGS, &[]));
     vegas.cong_avoid = s.or(problems, "cong_avoid", vegas.cong_avoid, reader::flag);
+    s.finish(problems);
+}
+
+fn dctcp(tuning: &mut Tuning, mut s: Section<'_>, problems: &mut Problems) {
+    let dctcp = &mut tuning.dctcp;
+    let (shift_max, one) = (i128::from(SHIFT_G_MAX), i128::from(ALPHA_ONE));
+    dctcp.shift_g = s.or(problems, "shift_g", dctcp.shift_g, reader::whole(0, shift_max));
+    dctcp.alpha_on_init =
+        s.or(problems, "alpha_on_init", dctcp.alpha_on_init, reader::whole(0, one));
     s.finish(problems);
 }

@@ -8,7 +8,7 @@ use trunkline_core::tcp::config::{Algorithm, Config, Profile, Recovery};
 
 const RECOVERIES: [(&str, Recovery); 3] =
     [("timeout", Recovery::TimeoutOnly), ("newreno", Recovery::NewReno), ("sack", Recovery::Sack)];
-const ALGORITHMS_LATER: [&str; 4] = ["dctcp", "dctcp-reno", "bbr", "prague"];
+const ALGORITHMS_LATER: [&str; 3] = ["dctcp-reno", "bbr", "prague"];
 const PROFILES_LATER: [&str; 4] = ["bsd-4.3", "linux-2.2", "linux-2.4", "linux-3.18"];
 const LATER: [&str; 5] = ["ecn", "ect_on_syn", "dscp", "pacing", "keepalive"];
 

@@ -1,5 +1,5 @@
 use super::*;
-use crate::cc::Algorithm;
+use crate::cc::{Algorithm, EcnPath};
 use crate::seq::SeqNumber;
 use proptest::prelude::*;
 
@@ -14,6 +14,7 @@ fn cubic(initial_window: u32, initial_ssthresh: Option<u32>) -> Cubic {
         initial_ssthresh,
         cwnd_max: 1 << 20,
         tuning: Default::default(),
+        ecn: EcnPath::Absent,
     })
 }
 
@@ -26,6 +27,7 @@ fn ack(cubic: &mut Cubic, now: Instant, rtt: Duration, in_flight_before: u32) {
     cubic.on_ack(&AckSample {
         now,
         acked: MSS,
+        acked_ce: 0,
         rtt: Some(rtt),
         in_flight_before,
         snd_una: SeqNumber(0),

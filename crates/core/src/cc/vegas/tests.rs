@@ -1,5 +1,5 @@
 use super::*;
-use crate::cc::{Algorithm, Growth, Tuning};
+use crate::cc::{Algorithm, EcnPath, Growth, Tuning};
 use crate::seq::SeqNumber;
 
 const MSS: u32 = 1000;
@@ -19,7 +19,8 @@ impl Sender {
             initial_window,
             initial_ssthresh,
             cwnd_max: 1 << 20,
-            tuning: Tuning { vegas: parameters },
+            tuning: Tuning { vegas: parameters, ..Tuning::default() },
+            ecn: EcnPath::Absent,
         });
         Sender { vegas, snd_una: SeqNumber(u32::MAX - 20 * MSS) }
     }
@@ -35,6 +36,7 @@ impl Sender {
         self.vegas.on_ack(&AckSample {
             now: Instant::ZERO,
             acked: MSS,
+            acked_ce: 0,
             rtt: Some(rtt),
             in_flight_before,
             snd_una: self.snd_una,
@@ -80,6 +82,7 @@ fn veg_3_slow_start_ends_when_a_queue_builds() {
         &AckSample {
             now: Instant::ZERO,
             acked: MSS,
+            acked_ce: 0,
             rtt: None,
             in_flight_before: 16 * MSS,
             snd_una: sender.snd_una,
@@ -190,7 +193,11 @@ fn switched_off_it_is_reno() {
         initial_window: 10,
         initial_ssthresh: Some(20),
         cwnd_max: 1 << 20,
-        tuning: Tuning { vegas: Parameters { cong_avoid: false, ..Parameters::default() } },
+        tuning: Tuning {
+            vegas: Parameters { cong_avoid: false, ..Parameters::default() },
+            ..Tuning::default()
+        },
+        ecn: EcnPath::Absent,
     };
     let mut reno = Reno::new(&settings);
     let mut sender = Sender { vegas: Vegas::new(&settings), snd_una: SeqNumber(0) };
@@ -198,6 +205,7 @@ fn switched_off_it_is_reno() {
         let sample = AckSample {
             now: Instant::ZERO,
             acked: MSS,
+            acked_ce: 0,
             rtt: Some(Duration::from_millis(10 + n)),
             in_flight_before: reno.cwnd(),
             snd_una: SeqNumber(n as u32 * MSS),

@@ -1,0 +1,119 @@
+//! What congestion controls make of a line with a buffer of its own, in virtual time.
+
+use std::fmt::Write as _;
+use trunkline_lab::experiment::{self, Options};
+use trunkline_lab::result::{FlowResult, ResultDocument};
+use trunkline_plan::Document;
+
+/// A line: what it carries in kbit/s, one-way delay in milliseconds, the buffer in front of it, MTU.
+struct Line {
+    kbit: f64,
+    delay: u32,
+    queue: &'static str,
+    mtu: u16,
+}
+
+/// A modem of 28.8 kbit/s with a buffer far too deep: 18 s of it.
+const MODEM: Line = Line { kbit: 28.8, delay: 50, queue: "64KiB", mtu: 576 };
+/// What the headers of the tunnel, of IP and of TCP leave of a modem's rate, in bit/s.
+const MODEM_CEILING: f64 = 28_800.0 * 524.0 / (576.0 + 28.0);
+
+impl Line {
+    /// Bulk transfers over it, each with its own transport. What arrives at the line comes four times as
+    /// fast as it carries.
+    fn run(&self, flows: &[&str]) -> ResultDocument {
+        let Line { kbit, delay, queue, mtu } = self;
+        let arriving = 4.0 * kbit;
+        let mut text = format!(
+            "name = \"line\"\n\
+             [[link]]\nname = \"line\"\nkind = \"udp\"\nrate = \"{arriving}kbit\"\n\
+             lab = {{ rate = \"{kbit}kbit\", delay = \"{delay}ms\", queue = \"{queue}\" }}\n\
+             at.home = {{ remote = \"10.77.0.2:4500\" }}\nat.isp = {{ remote = \"10.77.0.1\" }}\n\
+             [bond.line0]\nends = [\"home\", \"isp\"]\nmembers = [\"line\"]\n\
+             cipher = \"none\"\nmtu = {mtu}\n\
+             [end.isp]\nlisten = \"0.0.0.0:4500\"\n\
+             [lab]\nseed = 1\nduration = \"300s\"\nwarmup = \"10s\"\n"
+        );
+        for (index, tcp) in flows.iter().enumerate() {
+            write!(
+                text,
+                "[[lab.flow]]\nname = \"up{index}\"\nfrom = \"home\"\nto = \"isp\"\n\
+                 app = {{ kind = \"bulk\" }}\ntcp = {{ {tcp} }}\n"
+            )
+            .expect("a string takes everything");
+        }
+        let document = Document::parse("line.toml", &text, &|_| Err("no files".into()));
+        let plan = document.and_then(|document| document.experiment());
+        let plan = plan.unwrap_or_else(|errors| panic!("{errors}\n{text}"));
+        experiment::run(&plan, Options::default(), &|_| ()).expect("a runnable plan").document
+    }
+
+    /// What each flow received after the warm-up, in bit/s.
+    fn goodputs(&self, flows: &[&str]) -> Vec<f64> {
+        self.run(flows).flows.iter().map(|flow| metric(flow, "goodput")).collect()
+    }
+}
+
+fn metric(flow: &FlowResult, name: &str) -> f64 {
+    flow.metrics[name].unwrap_or_else(|| panic!("no {name} in {:?}", flow.metrics))
+}
+
+#[test]
+fn veg_1_vegas_fills_a_modem_line_without_filling_its_buffer_and_reno_overflows_it() {
+    let results = ["vegas", "reno"]
+        .map(|cc| MODEM.run(&[&format!("cc = \"{cc}\", receive_buffer = \"256KiB\"")]));
+    let [vegas, reno] = results.each_ref().map(|result| &result.flows[0]);
+    assert_eq!((metric(vegas, "retransmitted"), metric(vegas, "timeouts")), (0.0, 0.0));
+    assert!(metric(vegas, "longest_gap") < 1.0);
+    let share = metric(vegas, "goodput") / MODEM_CEILING;
+    assert!((0.95..=1.0).contains(&share), "{share} of the ceiling");
+    assert!(metric(reno, "retransmitted") > 0.0 && metric(reno, "longest_gap") > 2.0);
+}
+
+#[test]
+fn vegas_keeps_within_a_modems_buffer_from_a_start_of_the_period() {
+    let period = "receive_buffer = \"16KB\", initial_window = 2";
+    for slow_start in ["every-rtt", "every-other-rtt"] {
+        let line = Line { queue: "8KB", ..MODEM };
+        let vegas =
+            format!("cc = \"vegas\", vegas = {{ slow_start = \"{slow_start}\" }}, {period}");
+        let result = line.run(&[&vegas]);
+        let vegas = &result.flows[0];
+        assert!(metric(vegas, "longest_gap") < 1.0, "{vegas:?}");
+        assert_eq!(metric(vegas, "retransmitted"), 0.0);
+        assert!(metric(vegas, "goodput") > 0.95 * MODEM_CEILING);
+        let reno = line.run(&[&format!("cc = \"reno\", {period}")]);
+        assert!(metric(&reno.flows[0], "retransmitted") > 0.0);
+    }
+}
+
+/// 2 Mbit/s, 50 ms each way: 25 kB are on their way.
+const PATH: Line = Line { kbit: 2000.0, delay: 50, queue: "25KB", mtu: 1472 };
+
+#[test]
+fn veg_5_beside_reno_vegas_starves_the_more_the_larger_the_buffer() {
+    for (queue, share_max) in [("25KB", 0.5), ("100KB", 0.3)] {
+        let goodputs = Line { queue, ..PATH }.goodputs(&["cc = \"vegas\"", "cc = \"reno\""]);
+        let share = goodputs[0] / goodputs.iter().sum::<f64>();
+        assert!(share < share_max, "{queue}: {share}");
+    }
+}
+
+#[test]
+fn veg_6_two_vegas_flows_share() {
+    let goodputs = Line { queue: "100KB", ..PATH }.goodputs(&["cc = \"vegas\""; 2]);
+    let (sum, squares): (f64, f64) =
+        (goodputs.iter().sum(), goodputs.iter().map(|goodput| goodput * goodput).sum());
+    let jain = sum * sum / (goodputs.len() as f64 * squares);
+    assert!(jain >= 0.8, "{goodputs:?}: {jain}");
+}
+
+#[test]
+fn dct_5_dctcp_without_ecn_runs_as_reno_and_the_result_says_so() {
+    let dctcp = PATH.run(&["cc = \"dctcp\""]);
+    let reno = PATH.run(&["cc = \"reno\""]);
+    assert_eq!(dctcp.flows[0].metrics, reno.flows[0].metrics);
+    let note = dctcp.flows[0].note.as_deref().expect("a note");
+    assert!(note.contains("dctcp-reno"), "{note}");
+    assert_eq!(reno.flows[0].note, None);
+}
