@@ -7,6 +7,7 @@
 pub mod ce_echo;
 pub mod cubic;
 pub mod dctcp;
+pub mod hystart;
 pub mod reno;
 pub mod round;
 pub mod state;
@@ -64,6 +65,8 @@ pub enum Growth {
 /// What single algorithms may be told; each looks at its own.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Tuning {
+    /// For [`Algorithm::Cubic`].
+    pub cubic: cubic::Parameters,
     /// For [`Algorithm::Vegas`].
     pub vegas: vegas::Parameters,
     /// For [`Algorithm::Dctcp`].
@@ -201,7 +204,7 @@ pub const TABLE: [Row; Algorithm::ALL.len()] = [
     },
     Row {
         algorithm: Algorithm::Cubic,
-        source: "RFC 9438",
+        source: "RFC 9438, RFC 9406",
         build: |settings| Box::new(cubic::Cubic::new(settings)),
     },
     Row {

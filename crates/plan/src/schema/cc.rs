@@ -14,6 +14,11 @@ const QUEUED_MAX: i128 = 65_535;
 
 /// Reads what there is into `tuning`.
 pub(super) fn tuning(tuning: &mut Tuning, s: &mut Section<'_>, problems: &mut Problems) {
+    if let Some(mut section) = s.section(problems, "cubic") {
+        let hystart = tuning.cubic.hystart;
+        tuning.cubic.hystart = section.or(problems, "hystart", hystart, reader::flag);
+        section.finish(problems);
+    }
     if let Some(section) = s.section(problems, "vegas") {
         vegas(tuning, section, problems);
     }
