@@ -5,29 +5,34 @@ use trunkline_lab::experiment::{self, Options};
 use trunkline_lab::result::{FlowResult, ResultDocument};
 use trunkline_plan::Document;
 
-/// A line: what it carries in kbit/s, one-way delay in milliseconds, the buffer in front of it, MTU.
-struct Line {
+/// A line: what it carries in kbit/s, one-way delay in milliseconds, `queue` of the plan, MTU.
+struct Line<'q> {
     kbit: f64,
     delay: u32,
-    queue: &'static str,
+    queue: &'q str,
     mtu: u16,
 }
 
 /// A modem of 28.8 kbit/s with a buffer far too deep: 18 s of it.
-const MODEM: Line = Line { kbit: 28.8, delay: 50, queue: "64KiB", mtu: 576 };
+const MODEM: Line<'static> = Line { kbit: 28.8, delay: 50, queue: "\"64KiB\"", mtu: 576 };
 /// What the headers of the tunnel, of IP and of TCP leave of a modem's rate, in bit/s.
 const MODEM_CEILING: f64 = 28_800.0 * 524.0 / (576.0 + 28.0);
 
-impl Line {
+impl Line<'_> {
     /// Bulk transfers over it, each with its own transport. What arrives at the line comes four times as
     /// fast as it carries.
     fn run(&self, flows: &[&str]) -> ResultDocument {
+        self.run_beside("", flows)
+    }
+
+    /// The same beside other flows.
+    fn run_beside(&self, others: &str, flows: &[&str]) -> ResultDocument {
         let Line { kbit, delay, queue, mtu } = self;
         let arriving = 4.0 * kbit;
         let mut text = format!(
             "name = \"line\"\n\
              [[link]]\nname = \"line\"\nkind = \"udp\"\nrate = \"{arriving}kbit\"\n\
-             lab = {{ rate = \"{kbit}kbit\", delay = \"{delay}ms\", queue = \"{queue}\" }}\n\
+             lab = {{ rate = \"{kbit}kbit\", delay = \"{delay}ms\", queue = {queue} }}\n\
              at.home = {{ remote = \"10.77.0.2:4500\" }}\nat.isp = {{ remote = \"10.77.0.1\" }}\n\
              [bond.line0]\nends = [\"home\", \"isp\"]\nmembers = [\"line\"]\n\
              cipher = \"none\"\nmtu = {mtu}\n\
@@ -42,6 +47,7 @@ impl Line {
             )
             .expect("a string takes everything");
         }
+        text += others;
         let document = Document::parse("line.toml", &text, &|_| Err("no files".into()));
         let plan = document.and_then(|document| document.experiment());
         let plan = plan.unwrap_or_else(|errors| panic!("{errors}\n{text}"));
@@ -74,7 +80,7 @@ fn veg_1_vegas_fills_a_modem_line_without_filling_its_buffer_and_reno_overflows_
 fn vegas_keeps_within_a_modems_buffer_from_a_start_of_the_period() {
     let period = "receive_buffer = \"16KB\", initial_window = 2";
     for slow_start in ["every-rtt", "every-other-rtt"] {
-        let line = Line { queue: "8KB", ..MODEM };
+        let line = Line { queue: "\"8KB\"", ..MODEM };
         let vegas =
             format!("cc = \"vegas\", vegas = {{ slow_start = \"{slow_start}\" }}, {period}");
         let result = line.run(&[&vegas]);
@@ -88,11 +94,11 @@ fn vegas_keeps_within_a_modems_buffer_from_a_start_of_the_period() {
 }
 
 /// 2 Mbit/s, 50 ms each way: 25 kB are on their way.
-const PATH: Line = Line { kbit: 2000.0, delay: 50, queue: "25KB", mtu: 1472 };
+const PATH: Line<'static> = Line { kbit: 2000.0, delay: 50, queue: "\"25KB\"", mtu: 1472 };
 
 #[test]
 fn veg_5_beside_reno_vegas_starves_the_more_the_larger_the_buffer() {
-    for (queue, share_max) in [("25KB", 0.5), ("100KB", 0.3)] {
+    for (queue, share_max) in [("\"25KB\"", 0.5), ("\"100KB\"", 0.3)] {
         let goodputs = Line { queue, ..PATH }.goodputs(&["cc = \"vegas\"", "cc = \"reno\""]);
         let share = goodputs[0] / goodputs.iter().sum::<f64>();
         assert!(share < share_max, "{queue}: {share}");
@@ -101,7 +107,7 @@ fn veg_5_beside_reno_vegas_starves_the_more_the_larger_the_buffer() {
 
 #[test]
 fn veg_6_two_vegas_flows_share() {
-    let goodputs = Line { queue: "100KB", ..PATH }.goodputs(&["cc = \"vegas\""; 2]);
+    let goodputs = Line { queue: "\"100KB\"", ..PATH }.goodputs(&["cc = \"vegas\""; 2]);
     let (sum, squares): (f64, f64) =
         (goodputs.iter().sum(), goodputs.iter().map(|goodput| goodput * goodput).sum());
     let jain = sum * sum / (goodputs.len() as f64 * squares);
@@ -116,4 +122,24 @@ fn dct_5_dctcp_without_ecn_runs_as_reno_and_the_result_says_so() {
     let note = dctcp.flows[0].note.as_deref().expect("a note");
     assert!(note.contains("dctcp-reno"), "{note}");
     assert_eq!(reno.flows[0].note, None);
+}
+
+/// The mean round trip of a ping beside a Reno transfer, in seconds.
+fn ping_beside_reno(kind: &str, more: &str) -> f64 {
+    let queue = format!("{{ kind = \"{kind}\", limit = \"100p\"{more} }}");
+    let ping = "[[lab.flow]]\nname = \"ping\"\nfrom = \"home\"\nto = \"isp\"\n\
+                app = { kind = \"ping\", interval = \"200ms\" }\n";
+    let result = Line { queue: &queue, ..PATH }.run_beside(ping, &["cc = \"reno\""]);
+    let flow = |name: &str| result.flows.iter().find(|flow| flow.flow == name).expect("a flow");
+    assert!(metric(flow("up0"), "goodput") > 1.5e6, "{kind}");
+    metric(flow("ping"), "rtt_mean")
+}
+
+#[test]
+fn red_and_fq_codel_keep_the_wait_short_where_drop_tail_fills() {
+    let drop_tail = ping_beside_reno("drop-tail", "");
+    let red = ping_beside_reno("red", ", min = \"5p\", max = \"15p\"");
+    let fq_codel = ping_beside_reno("fq-codel", "");
+    let waits = [drop_tail, red, fq_codel].map(|rtt| rtt - 0.1);
+    assert!(waits[1] < waits[0] / 3.0 && waits[2] < waits[1], "{waits:?} s");
 }

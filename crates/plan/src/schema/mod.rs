@@ -8,6 +8,7 @@ mod bond;
 mod cc;
 mod lab;
 mod link;
+mod queue;
 mod tcp;
 mod tunnel;
 
