@@ -7,8 +7,8 @@
 # Variants alternate (A B A B), as times on a shared machine only compare within one run; the median of
 # the rounds is printed with the ratio to each forwarder. `ends` is the CPU time of the two processes,
 # `machine` all that was busy meanwhile, iperf3 and the kernel's interrupts included. --up measures
-# `trunkline up` too: a plan with the ends home and server, device tl0, one udp link on device path1 from
-# 10.77.1.1 to 10.77.1.2:4500, and the address 10.99.0.2 at the server.
+# `trunkline up` too, with scripts/bench-forwarder.toml or another plan of the ends home and server, device
+# tl0, one udp link on device path1 from 10.77.1.1 to 10.77.1.2:4500, and the address 10.99.0.2 at the server.
 # Needs root, iperf3, python3 and release builds (cargo build --release -p trunkline-live --examples), or
 # the programs that FORWARDER and TRUNKLINE name.
 set -euo pipefail

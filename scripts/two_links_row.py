@@ -2,7 +2,9 @@
 """Keeps the runs of one row of scripts/two-links.sh and prints the row.
 
 add FILE GOODPUT     adds a run with the emulators' reports (JSON, one a line, on stdin); prints how many count
-print FILE LABEL SUM PAYLOAD     prints the median of the runs that count
+print FILE ROWS LABEL SUM PAYLOAD LAB
+                     prints the median of the runs that count, beside the lab's prediction in Mbit/s or
+                     -, and appends the row to ROWS
 header               prints the head of the table
 """
 import json
@@ -11,7 +13,7 @@ import sys
 
 OUTER = 1500
 LATE_MAX = 1e-3
-WIDTHS = (32, 14, 8, 11, 10, 9, 10, 9, 8)
+WIDTHS = (32, 14, 8, 11, 10, 9, 10, 9, 10, 9, 8)
 
 
 def line(*cells):
@@ -42,21 +44,33 @@ def add(path, goodput):
     print(len(counting(read(path))))
 
 
-def row(path, label, total, payload):
+def keep(path, record):
+    with open(path, "a") as file:
+        print(json.dumps(record), file=file)
+
+
+def row(path, kept, label, total, payload, predicted):
     runs = read(path)
     good = counting(runs)
     shown = good or runs
     rates = [run["goodput"] for run in shown if run["goodput"] is not None]
     if not rates:
-        line(label, "failed", "", "", "", "", "", "", f"0/{len(runs)}")
+        keep(kept, {"label": label, "counted": 0, "goodput": 0.0, "of_ceiling": 0.0})
+        line(label, "failed", *[""] * 8, f"0/{len(runs)}")
         return
     rate = statistics.median(rates)
     ceiling = float(total) * float(payload) / OUTER
+    lab, record = ("-", "-"), {"label": label, "counted": len(good), "goodput": rate, "of_ceiling": rate / ceiling}
+    if predicted != "-":
+        record["lab_off"] = float(predicted) / rate - 1
+        lab = (f"{float(predicted):.2f}", f"{100 * record['lab_off']:+.1f} %")
+    keep(kept, record)
     line(
         label,
         f"{rate:.2f}",
         f"{100 * rate / float(total):.1f}",
         f"{100 * rate / ceiling:.1f}",
+        *lab,
         f"{1e3 * max(run['p99'] for run in shown):.3f}",
         f"{1e3 * max(run['max'] for run in shown):.2f}",
         statistics.median_low(run["queue"] for run in shown),
@@ -67,11 +81,11 @@ def row(path, label, total, payload):
 
 match sys.argv[1:]:
     case ["header"]:
-        line("", "goodput Mbit/s", "raw %", "% ceiling", "late p99", "late max", "queue", "own", "counted")
-        line("", "", "", "", "ms", "ms", "drops", "drops", "/ runs")
+        line("", "goodput Mbit/s", "raw %", "% ceiling", "lab", "lab off", "late p99", "late max", "queue", "own", "counted")
+        line("", "", "", "", "Mbit/s", "", "ms", "ms", "drops", "drops", "/ runs")
     case ["add", path, goodput]:
         add(path, goodput)
-    case ["print", path, label, total, payload]:
-        row(path, label, total, payload)
+    case ["print", path, kept, label, total, payload, predicted]:
+        row(path, kept, label, total, payload, predicted)
     case _:
         sys.exit(__doc__)

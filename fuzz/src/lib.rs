@@ -1,10 +1,16 @@
 //! The bodies of the fuzz targets, so that a stable compiler can replay their corpora in every test run.
 //! Each takes any bytes, must not panic on them, and asserts the laws that hold for whatever it accepts.
 
+mod bond_receive;
+mod control;
 mod plan;
 mod slip;
 mod tcp;
+mod trunk;
 
+pub use bond_receive::bond_receive;
+pub use control::control;
 pub use plan::plan;
 pub use slip::slip;
 pub use tcp::tcp;
+pub use trunk::trunk;

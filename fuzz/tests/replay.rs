@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use trunkline_core::rng::Rng;
 
 #[track_caller]
 fn replay(name: &str, target: fn(&[u8])) {
@@ -16,6 +17,16 @@ fn replay(name: &str, target: fn(&[u8])) {
         let survived = std::panic::catch_unwind(|| target(&input)).is_ok();
         assert!(survived, "{name} fails on {}", path.display());
     }
+}
+
+#[test]
+fn bond_receive() {
+    replay("bond_receive", trunkline_fuzz::bond_receive);
+}
+
+#[test]
+fn control() {
+    replay("control", trunkline_fuzz::control);
 }
 
 #[test]
@@ -34,9 +45,34 @@ fn tcp() {
 }
 
 #[test]
+fn trunk() {
+    replay("trunk", trunkline_fuzz::trunk);
+}
+
+/// Bytes without any form, of all lengths up to 600.
+fn survives_noise(target: fn(&[u8])) {
+    let mut rng = Rng::new(1).fork("noise");
+    for len in 0..600 {
+        let input: Vec<u8> = (0..len).map(|_| rng.next_u32() as u8).collect();
+        target(&input);
+    }
+}
+
+#[test]
+fn a_trunk_survives_noise() {
+    survives_noise(trunkline_fuzz::trunk);
+    survives_noise(trunkline_fuzz::bond_receive);
+}
+
+#[test]
+fn the_control_socket_survives_noise() {
+    survives_noise(trunkline_fuzz::control);
+}
+
+#[test]
 fn every_corpus_has_a_test_here() {
     let corpora = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus")).unwrap();
     let mut names: Vec<_> = corpora.map(|entry| entry.unwrap().file_name()).collect();
     names.sort();
-    assert_eq!(names, ["plan", "slip", "tcp"]);
+    assert_eq!(names, ["bond_receive", "control", "plan", "slip", "tcp", "trunk"]);
 }

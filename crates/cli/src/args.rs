@@ -53,7 +53,7 @@ pub(crate) enum Command {
     Down(Name),
     /// Read the plan of a running bond again; a bad one changes nothing
     Reload(Name),
-    /// Show running bonds or their links
+    /// Show running bonds, their links or the paths of trunks
     Show(ShowRunning),
     /// Take a link of the plan into a running bond
     Enslave(Enslave),
@@ -91,7 +91,7 @@ pub(crate) struct Name {
     pub(crate) name: String,
 }
 
-/// `show [bond|link] [NAME]`
+/// `show [bond|link|path] [NAME]`
 #[derive(ClapArgs, Debug)]
 pub(crate) struct ShowRunning {
     /// What to show
@@ -110,6 +110,7 @@ pub(crate) enum What {
     // No rustdoc here: clap would spread the help over many lines for it.
     Bond,
     Link,
+    Path,
 }
 
 /// `enslave BOND LINK [RATE]`

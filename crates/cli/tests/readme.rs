@@ -11,6 +11,9 @@ const CI: &str = include_str!("../../../.ci/run");
 /// How the README calls the program.
 const CALL: &str = "cargo run --release -- ";
 
+/// How it calls a program that is built and may need privileges.
+const BUILT: &str = "target/release/trunkline ";
+
 /// The lines of the blocks marked `sh`, without remarks.
 fn commands() -> Vec<&'static str> {
     let mut lines = Vec::new();
@@ -61,6 +64,30 @@ fn run(folder: &Path, line: &str) {
     }
 }
 
+/// The program understands a line that would change the machine: it says what it would do, or that
+/// nothing of that name is up.
+fn understand(folder: &Path, line: &str) {
+    let mut words: Vec<&str> = line.split_whitespace().collect();
+    let is_up = words[0] == "up";
+    if is_up {
+        words.push("--dry-run");
+    }
+    let ran = trunkline(folder, &words);
+    let (code, text) = if is_up { (0, &ran.stdout) } else { (5, &ran.stderr) };
+    assert!(ran.code == Some(code) && text.contains("tl0"), "{line}: {ran}");
+}
+
+/// The script is there and its remarks have every option.
+fn offers(line: &str) {
+    let mut words = line.split_whitespace();
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts");
+    let path = path.join(words.next().expect("a script"));
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    for option in words.filter(|word| word.starts_with("--")) {
+        assert!(text.contains(&format!("#     {option} ")), "{line}: no {option}");
+    }
+}
+
 /// Changes the two rates the README tells the reader to change.
 fn change_two_rates(folder: &Path) {
     let sentence = README
@@ -87,7 +114,13 @@ fn every_command_of_the_readme_works_in_its_order() {
     let folder = folder("readme");
     let mut calls = 0;
     for line in commands() {
-        if let Some(line) = line.strip_prefix(CALL) {
+        let line = line.split(" # ").next().unwrap_or(line).trim();
+        let unprivileged = line.strip_prefix("sudo ").unwrap_or(line);
+        if let Some(line) = unprivileged.strip_prefix(BUILT) {
+            understand(&folder, line);
+        } else if let Some(words) = unprivileged.strip_prefix("scripts/") {
+            offers(words);
+        } else if let Some(line) = line.strip_prefix(CALL) {
             run(&folder, line);
             calls += 1;
             if line.ends_with("> my.toml") {

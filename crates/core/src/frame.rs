@@ -267,7 +267,8 @@ impl Frames {
 }
 
 /// What one `poll_transmit` hands out: frames for one link, first to last. On fast links a run of
-/// equal-sized datagrams that one offloaded send can carry; on slow ones a single frame.
+/// equal-sized datagrams, the last perhaps shorter, that one offloaded send can carry; on slow ones a
+/// single frame.
 #[derive(Default, Debug)]
 pub struct Burst {
     /// The frames, in order of sending.

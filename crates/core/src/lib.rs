@@ -20,6 +20,7 @@ pub mod deadlines;
 pub mod frame;
 pub mod host;
 pub mod link;
+pub mod offload;
 pub mod queue;
 pub mod rng;
 pub mod seq;

@@ -1,17 +1,16 @@
 //! From a plan to a world.
 
 use crate::apps::{App, bulk::Bulk, ping::Ping};
-use crate::pacer::Pacer;
 use crate::world::{Fault, Lane, Link, World};
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, SocketAddrV4};
 use trunkline_core::Context;
-use trunkline_core::bond::{Bond, BondConfig, MemberConfig, trunk};
+use trunkline_core::bond::{Bond, MemberConfig, trunk};
 use trunkline_core::frame::LinkId;
 use trunkline_core::host::{Host, InterfaceId};
-use trunkline_core::link::Chip;
 use trunkline_core::link::channel::{Channel, ChannelConfig, Clocking};
 use trunkline_core::link::wire::WireConfig;
+use trunkline_core::link::{Chip, Pacer};
 use trunkline_core::queue::{FqCodel, FqCodelConfig, Limit, Queue, Red, RedConfig, StepEcn};
 use trunkline_core::rng::Rng;
 use trunkline_core::time::{Duration, Instant};
@@ -21,8 +20,8 @@ use trunkline_plan::model::{self, Discipline, LinkKind, LinkLab, Plan};
 
 /// The port the first flow's receiver listens on; the others follow by one.
 pub(crate) const FIRST_PORT: u16 = 5001;
-/// Packets that wait in a bond before its scheduler. Connections are asked for more only while there
-/// is room, so their standing queue is here and short.
+/// Packets that wait in a bond of plain lines before its scheduler. Connections are asked for more only
+/// while there is room, so their standing queue is here and short.
 const INGRESS: Limit = Limit::Packets(4);
 
 /// The world of a plan; all its randomness comes from `seed`.
@@ -132,13 +131,7 @@ fn attach(
     let links: Vec<LinkId> = bond.members.iter().map(|m| LinkId(*m as u16)).collect();
     [0, 1].map(|end| {
         let mut epochs = rng.fork("epoch").fork(&bond.name).fork(&bond.ends[end]);
-        let config = BondConfig {
-            trunk: plan.trunk_config(index, end, epochs.next_u32()),
-            mode: bond.mode[end],
-            mtu: bond.mtu,
-            max_slaves: bond.max_slaves,
-            ingress: INGRESS,
-        };
+        let config = plan.bond_config(index, end, epochs.next_u32(), INGRESS);
         let bond = Bond::new(Instant::ZERO, config);
         let (here, there) = (addresses[end], addresses[1 - end]);
         hosts[ends[end]].attach(bond, here, there, &links)
@@ -221,10 +214,13 @@ fn discipline(lab: &LinkLab, rate: BitRate, mtu: u16, rng: &Rng) -> Option<Queue
     })
 }
 
-/// Where the network carries another rate than the link is told, frames are paced at the link's rate into
-/// the network's queue; elsewhere the network's transmitter is the pacer.
+/// A serial line's transmitter tells its sender when a frame is out. A tunnel's network tells nobody: what
+/// it is given is counted out at the link's rate, as on a machine.
 fn pacer(link: &model::Link, lane: usize) -> Option<Pacer> {
-    link.lab.rate.map(|_| Pacer::new(rate(link.rate, lane), link.framing))
+    match link.kind {
+        LinkKind::Serial => None,
+        LinkKind::Udp => Some(Pacer::new(rate(link.rate, lane), link.framing)),
+    }
 }
 
 /// Makes a flow's application. It sends from the first host to `peer`, an address of the second.

@@ -21,17 +21,13 @@ pub(crate) fn pcapng(plan: &Plan, records: &[Record]) -> Vec<u8> {
         if let Event::Frame { link: LinkId(link), direction, bytes, len } = &record.event {
             let interface = 2 * u32::from(*link) + u32::from(*direction == Direction::Down);
             let skip = plan.links[usize::from(*link)].header_len() as u32;
-            let is_control = skip > 0 && !is_data(bytes);
+            let is_control = skip > 0 && !trunk::is_data(bytes);
             if let Some(packet) = bytes.get(skip as usize..).filter(|_| !is_control) {
                 pcapng::enhanced_packet(&mut out, interface, record.at, packet, *len - skip);
             }
         }
     }
     out
-}
-
-fn is_data(bytes: &[u8]) -> bool {
-    trunk::Repr::parse(bytes).is_ok_and(|repr| matches!(repr.kind, trunk::Kind::Data(_)))
 }
 
 /// A file name of letters, digits, dots and dashes.

@@ -8,6 +8,7 @@
 //! | [`world`] | the engine: hosts, links, chips and faults on one time line |
 //! | `apps` | what opens connections, writes, reads and asks |
 //! | `observe`, `metrics`, `knee` | what is measured and what it is worth |
+//! | [`pair`] | two bonds alone, fed from outside |
 //! | [`result`] | documents, digests, sums |
 //! | [`swarm`] | random plans and faults, with invariants at every step |
 
@@ -20,9 +21,10 @@ mod knee;
 pub mod library;
 pub mod metrics;
 mod observe;
-mod pacer;
+pub mod pair;
 pub mod result;
 pub mod swarm;
+mod tap;
 pub mod world;
 
 /// Threads for `jobs` simulations at a time; 0 is one per core.

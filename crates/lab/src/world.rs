@@ -6,13 +6,14 @@
 
 use crate::apps::{App, Call};
 use crate::observe::Observer;
-use crate::pacer::Pacer;
+use crate::tap::Tap;
 use std::collections::VecDeque;
 use trunkline_core::Context;
 use trunkline_core::bond::MemberConfig;
 use trunkline_core::deadlines::Deadlines;
 use trunkline_core::frame::{Burst, Frame, LinkChange, LinkId};
 use trunkline_core::host::{Event, Host, InterfaceId};
+use trunkline_core::link::Pacer;
 use trunkline_core::link::channel::{Channel, Offered, Started};
 use trunkline_core::link::chip::Chip;
 use trunkline_core::time::{Duration, Instant};
@@ -24,9 +25,9 @@ const STEPS_PER_REPORT: u32 = 16_384;
 /// One of a link's two directions.
 pub(crate) struct Lane {
     pub(crate) channel: Channel,
-    /// What keeps the sender to its rate, where the channel does not.
+    /// What counts out what the sender hands over, where no transmitter of its own reports it.
     pacer: Option<Pacer>,
-    /// Frames handed over by the sender that the transmitter has not begun.
+    /// Frames handed over by the sender that the channel has not taken.
     handed: VecDeque<Frame>,
     /// The host that sends into it, and the one it leads to.
     pub(crate) from: usize,
@@ -48,19 +49,30 @@ impl Lane {
         Lane { channel, pacer, handed: VecDeque::new(), from, to, interface, member }
     }
 
-    /// Whether the sender can begin a frame.
-    fn idle(&self) -> bool {
-        self.pacer.as_ref().map_or(self.channel.idle(), Pacer::idle)
+    /// Whether the sender may hand over a burst.
+    fn is_free(&self) -> bool {
+        match &self.pacer {
+            Some(pacer) => pacer.is_idle(),
+            None => self.channel.idle() && self.handed.is_empty(),
+        }
+    }
+
+    /// Whether the channel has a queue of its own, which takes what is handed over at once.
+    const fn has_queue(&self) -> bool {
+        self.channel.config().queue.is_some()
+    }
+
+    /// When its pacer has something to tell.
+    fn counted_out(&self) -> Option<Instant> {
+        self.pacer.as_ref().and_then(Pacer::deadline)
     }
 
     fn next_timeout(&self) -> Option<Instant> {
-        let paced = self.pacer.as_ref().and_then(Pacer::finishes);
-        paced.into_iter().chain(self.channel.next_timeout()).min()
+        self.counted_out().into_iter().chain(self.channel.next_timeout()).min()
     }
 
     fn held_frames(&self) -> usize {
-        let paced = self.pacer.as_ref().is_some_and(|pacer| !pacer.idle());
-        let sending = usize::from(paced) + usize::from(!self.channel.idle());
+        let sending = usize::from(!self.channel.idle());
         self.handed.len() + sending + self.channel.queued() + self.channel.wire().len()
     }
 }
@@ -105,6 +117,10 @@ pub struct World {
     pub(crate) apps: Vec<App>,
     pub(crate) faults: Vec<Fault>,
     pub(crate) observer: Observer,
+    /// Who listens in on a host, if anybody does.
+    pub(crate) tap: Option<Tap>,
+    /// The lanes of each host that are paced.
+    paced: Vec<Vec<(usize, usize)>>,
     /// Events handled and frames serialised, for progress and speed.
     pub(crate) packet_hops: u64,
     sources: Deadlines,
@@ -154,7 +170,15 @@ impl World {
     }
 
     pub(crate) fn new(hosts: Vec<Host>, links: Vec<Link>, chips: Vec<Chip>, cx: Context) -> World {
+        let mut paced = vec![Vec::new(); hosts.len()];
+        for (index, link) in links.iter().enumerate() {
+            for (lane, this) in link.lanes.iter().enumerate().filter(|(_, l)| l.pacer.is_some()) {
+                paced[this.from].push((index, lane));
+            }
+        }
         World {
+            paced,
+            tap: None,
             now: Instant::ZERO,
             cx,
             hosts,
@@ -222,6 +246,7 @@ impl World {
         self.now = at;
         match Source::unpack(source) {
             Source::Host(host) => {
+                self.due(host);
                 self.hosts[host].handle_timeout(at, &mut self.cx);
                 self.serve(host);
             }
@@ -245,31 +270,26 @@ impl World {
         self.sources.set(source.pack(), at);
     }
 
-    /// A lane's transmitter has finished, or its wire has something to deliver.
+    /// A lane's transmitter has finished, or its pacer, or its wire has something to deliver.
     fn lane_due(&mut self, link: usize, lane: usize) {
-        self.paced(link, lane);
+        let this = &self.links[link].lanes[lane];
+        let (from, to) = (this.from, this.to);
+        if this.counted_out().is_some_and(|at| at <= self.now) {
+            self.serve(from);
+        }
         if self.links[link].lanes[lane].channel.finishes().is_some_and(|at| at <= self.now) {
             self.finish(link, lane);
         }
-        let to = self.links[link].lanes[lane].to;
         while let Some(frame) = self.links[link].lanes[lane].channel.poll_arrival(self.now) {
             self.observer.arrived(&self.cx, frame, self.links[link].skip);
-            self.hosts[to].handle_frame(self.now, &mut self.cx, LinkId(link as u16), frame);
+            let id = LinkId(link as u16);
+            if let Some(tap) = &mut self.tap {
+                tap.arrived(self.now, to, id, self.cx.frames.bytes(frame));
+            }
+            self.hosts[to].handle_frame(self.now, &mut self.cx, id, frame);
             self.serve(to);
         }
         self.arm_lane(link, lane);
-    }
-
-    /// A paced frame's time is over: it is the network's, and the sender may begin the next.
-    fn paced(&mut self, link: usize, lane: usize) {
-        let this = &mut self.links[link].lanes[lane];
-        let Some(frame) = this.pacer.as_mut().and_then(|pacer| pacer.finish(self.now)) else {
-            return;
-        };
-        let (from, bytes) = (this.from, self.cx.frames.len(frame) as u64);
-        let offered = this.channel.offer(self.now, &mut self.cx, frame);
-        self.packet_hops += u64::from(matches!(offered, Offered::Started(_)));
-        self.transmitted(link, lane, from, bytes);
     }
 
     fn chip_due(&mut self, chip: usize) {
@@ -280,36 +300,39 @@ impl World {
         self.arm(Source::Chip(chip), next);
     }
 
-    /// A frame has left the transmitter: tell the sender, begin the next.
+    /// A frame has left the transmitter: begin the next, and tell a sender that nothing else tells.
     fn finish(&mut self, link: usize, lane: usize) {
-        let bytes = self.links[link].lanes[lane].channel.finish(self.now, &mut self.cx);
         let this = &mut self.links[link].lanes[lane];
-        if this.pacer.is_some() {
+        let bytes = this.channel.finish(self.now, &mut self.cx);
+        if this.has_queue() {
             let resumed = this.channel.resume(self.now, &mut self.cx);
             self.packet_hops += u64::from(resumed.is_some());
-            return;
         }
-        let from = this.from;
-        self.transmitted(link, lane, from, bytes);
-    }
-
-    /// The sender's frame is out: it may begin the next.
-    fn transmitted(&mut self, link: usize, lane: usize, from: usize, bytes: u64) {
+        let (from, is_paced) = (this.from, this.pacer.is_some());
         self.begin_next(link, lane);
-        self.hosts[from].handle_transmitted(self.now, &mut self.cx, LinkId(link as u16), bytes);
-        self.serve(from);
+        if !is_paced {
+            self.hosts[from].handle_transmitted(self.now, &mut self.cx, LinkId(link as u16), bytes);
+            self.serve(from);
+        }
         self.arm_lane(link, lane);
     }
 
+    /// Gives the channel what it can take of the frames handed over.
     fn begin_next(&mut self, link: usize, lane: usize) {
         let this = &mut self.links[link];
+        if this.lanes[lane].has_queue() {
+            while let Some(frame) = this.lanes[lane].handed.pop_front() {
+                let offered = this.lanes[lane].channel.offer(self.now, &mut self.cx, frame);
+                self.packet_hops += u64::from(matches!(offered, Offered::Started(_)));
+            }
+            return self.arm_lane(link, lane);
+        }
+        if !this.lanes[lane].channel.idle() {
+            return;
+        }
         let Some(frame) = this.lanes[lane].handed.pop_front() else {
             return;
         };
-        if let Some(pacer) = &mut this.lanes[lane].pacer {
-            pacer.start(self.now, &self.cx, frame);
-            return self.arm_lane(link, lane);
-        }
         self.packet_hops += 1;
         let started = this.lanes[lane].channel.start(self.now, &mut self.cx, frame);
         match (started, this.chip) {
@@ -324,12 +347,31 @@ impl World {
 
     fn arm_lane(&mut self, link: usize, lane: usize) {
         let next = self.links[link].lanes[lane].next_timeout();
-        self.arm(Source::Lane(link, lane), next);
+        // A pacer that makes up for idle time is done in the past.
+        self.arm(Source::Lane(link, lane), next.map(|at| at.max(self.now)));
     }
 
-    /// Serves a host: its events to the applications, its frames to the links that are idle, one burst
+    /// What is due at a host with paced links, in the order of a turn on a real wire: what has been counted
+    /// out, then its timers.
+    fn due(&mut self, host: usize) {
+        for index in 0..self.paced[host].len() {
+            let (link, lane) = self.paced[host][index];
+            let pacer = self.links[link].lanes[lane].pacer.as_mut();
+            if let Some(bytes) = pacer.and_then(|pacer| pacer.finish(self.now)) {
+                let id = LinkId(link as u16);
+                self.hosts[host].handle_transmitted(self.now, &mut self.cx, id, bytes);
+                self.arm_lane(link, lane);
+            }
+        }
+        if !self.paced[host].is_empty() {
+            self.hosts[host].handle_timeout(self.now, &mut self.cx);
+        }
+    }
+
+    /// Serves a host: its events to the applications, its frames to the links that are free, one burst
     /// a link a pass, until a whole pass is empty.
-    fn serve(&mut self, host: usize) {
+    pub(crate) fn serve(&mut self, host: usize) {
+        self.due(host);
         loop {
             while let Some(event) = self.hosts[host].poll_event() {
                 self.dispatch(host, &event);
@@ -352,7 +394,7 @@ impl World {
             return false;
         };
         let this = &self.links[link].lanes[lane];
-        if !self.links[link].up || !this.idle() || !this.handed.is_empty() {
+        if !self.links[link].up || !this.is_free() {
             return false;
         }
         self.burst.clear();
@@ -361,8 +403,18 @@ impl World {
         if self.burst.is_empty() {
             return false;
         }
-        self.links[link].lanes[lane].handed.extend(self.burst.frames.drain(..));
+        let this = &mut self.links[link].lanes[lane];
+        if let Some(pacer) = &mut this.pacer {
+            let lens = self.burst.frames.iter().map(|frame| self.cx.frames.len(*frame));
+            pacer.start(self.now, lens);
+        }
+        if let Some(tap) = &mut self.tap {
+            let frames = self.burst.frames.iter().map(|frame| self.cx.frames.bytes(*frame));
+            tap.handed_out(self.now, host, id, frames);
+        }
+        this.handed.extend(self.burst.frames.drain(..));
         self.begin_next(link, lane);
+        self.arm_lane(link, lane);
         true
     }
 
@@ -457,6 +509,12 @@ impl World {
     }
 
     fn tell(&mut self, link: usize, change: LinkChange) {
+        for lane in 0..2 {
+            if let Some(pacer) = &mut self.links[link].lanes[lane].pacer {
+                pacer.reset();
+                self.arm_lane(link, lane);
+            }
+        }
         for lane in 0..2 {
             let from = self.links[link].lanes[lane].from;
             self.hosts[from].handle_link(self.now, &mut self.cx, LinkId(link as u16), change);

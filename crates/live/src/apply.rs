@@ -8,6 +8,7 @@ use crate::control::Control;
 use crate::driver::Driver;
 use crate::error::Error;
 use crate::netlink::Netlink;
+use crate::networks;
 use crate::running::{PlanReader, Running, describe};
 use crate::setup::{BondSetup, Role};
 use crate::state::RunDir;
@@ -46,7 +47,10 @@ pub fn up(setup: BondSetup, plan: String, read_plan: PlanReader) -> Result<Runni
     let run_dir = RunDir::create(&setup.name)?;
     let mut netlink = Netlink::open().map_err(|error| Error::while_doing("netlink", &error))?;
     check_devices(&setup, &mut netlink)?;
-    let tun = create_device(&setup, &mut netlink)?;
+    let BondSetup { device, bond, .. } = &setup;
+    let (tun, index) = create_device(&mut netlink, device, bond.mtu)?;
+    tun.offload().map_err(|error| Error::while_doing(format!("offloads of {device}"), &error))?;
+    networks::change(&mut netlink, index, None, &setup)?;
     let mut driver = Driver::new(clock::now(), setup, tun)?;
     let links = netlink.links().map_err(|error| Error::while_doing("netlink", &error))?;
     for link in links {
@@ -91,23 +95,19 @@ fn check_devices(setup: &BondSetup, netlink: &mut Netlink) -> Result<(), Error> 
     Ok(())
 }
 
-fn create_device(setup: &BondSetup, netlink: &mut Netlink) -> Result<Tun, Error> {
-    let device = &setup.device;
+/// Makes a TUN device that is up; answers its index too. Dropping it takes it back, with what was added.
+pub(crate) fn create_device(
+    netlink: &mut Netlink,
+    device: &str,
+    mtu: u16,
+) -> Result<(Tun, u32), Error> {
     let tun = Tun::create(device).map_err(|error| match error.kind() {
         ErrorKind::NotFound => Error::Environment("this kernel has no TUN: no /dev/net/tun".into()),
         _ => Error::while_doing(format!("TUN device {device}"), &error),
     })?;
-    let told = |what: String| move |error| Error::while_doing(what, &error);
     let index = device_index(device)
         .ok_or_else(|| Error::Environment(format!("TUN device {device} is gone again")))?;
-    netlink.take_up(index, setup.bond.mtu).map_err(told(format!("{device} up")))?;
-    for address in &setup.addresses {
-        let what = format!("address {}/{} on {device}", address.ip, address.prefix);
-        netlink.add_address(index, *address).map_err(told(what))?;
-    }
-    for route in &setup.routes {
-        let what = format!("route {}/{} over {device}", route.ip, route.prefix);
-        netlink.add_route(index, *route).map_err(told(what))?;
-    }
-    Ok(tun)
+    let up = netlink.take_up(index, mtu);
+    up.map_err(|error| Error::while_doing(format!("{device} up"), &error))?;
+    Ok((tun, index))
 }

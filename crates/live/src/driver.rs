@@ -9,25 +9,25 @@ use crate::netlink::LinkNews;
 use crate::path::Path;
 use crate::setup::{BondSetup, LinkSetup, Role};
 use crate::sockets::Sockets;
-use crate::sys::tun::{Tun, VNET_HEADER_BYTES};
+use crate::sys::tun::Tun;
 use crate::sys::udp::{Datagram, Inbox};
-use std::io;
+use std::io::{self, IoSlice};
 use trunkline_core::Context;
 use trunkline_core::bond::{Bond, Event, FrameMeta, MemberConfig};
 use trunkline_core::frame::{Burst, LinkChange, LinkId};
+use trunkline_core::offload::{HEAD_BYTES_MAX, Joiner, PACKETS_MAX, Split};
 use trunkline_core::time::Instant;
-use trunkline_core::wire::ip::{Marked, flow_hash, set_ce};
-use trunkline_core::wire::trunk::HEADER_LEN;
+use trunkline_core::wire::ip::{Decapsulated, decapsulate, flow_hash};
+use trunkline_core::wire::ipv4::Ecn;
+use trunkline_core::wire::trunk::{HEADER_LEN, is_data};
+use trunkline_core::wire::vnet;
 
 /// Packets taken from the TUN in one turn, so that no side waits for the other.
-const PACKETS_PER_TURN: usize = 64;
+const PACKETS_PER_TURN: u64 = 64;
 /// Receive calls per socket in one turn.
 const RECEIVES_PER_TURN: usize = 4;
 /// The longest packet a TUN can hand out.
 const PACKET_BYTES_MAX: usize = 65_536;
-
-/// The ECN field that says "congestion experienced" (RFC 3168).
-const CE: u8 = 3;
 
 /// What came to this end and was not used, by reason.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -38,9 +38,11 @@ pub struct DriverStats {
     pub tun_tx: u64,
     /// Packets the kernel did not take for one.
     pub tun_errors: u64,
+    /// What the kernel handed out and did not describe as it is.
+    pub tun_malformed: u64,
     /// Datagrams from nobody the plan names.
     pub foreign: u64,
-    /// Datagrams that came in pieces only.
+    /// Datagrams that came in pieces only, or with nothing in them.
     pub truncated: u64,
     /// Datagrams with congestion marked around a packet that cannot say so (RFC 6040, 4.2).
     pub ce_unheard: u64,
@@ -59,9 +61,13 @@ pub struct Driver {
     pub(crate) paths: Vec<Path>,
     pub(crate) sockets: Sockets,
     tun: Tun,
-    inbox: Inbox,
+    /// Away while it is read.
+    inbox: Option<Box<Inbox>>,
     burst: Burst,
+    /// What was read from the TUN last, behind its header, and how far it has been cut.
     packet: Box<[u8]>,
+    split: Option<Split>,
+    joiner: Joiner,
 }
 
 /// Which of a driver's descriptors is meant.
@@ -86,9 +92,11 @@ impl Driver {
             paths: Vec::new(),
             sockets: Sockets::default(),
             tun,
-            inbox: Inbox::new(),
+            inbox: Some(Box::new(Inbox::new())),
             burst: Burst::new(),
-            packet: vec![0; PACKET_BYTES_MAX + VNET_HEADER_BYTES].into(),
+            packet: vec![0; vnet::HEADER_LEN + PACKET_BYTES_MAX].into(),
+            split: None,
+            joiner: Joiner::new(),
             setup,
         };
         let members = driver.setup.links.iter().filter(|link| link.role == Role::Member);
@@ -163,7 +171,7 @@ impl Driver {
             .map_err(|refused| Error::Refused(refused.to_string()))?;
         let path = &mut self.paths[index];
         path.setup.member = member;
-        path.pacer.set_rate(member.rate, member.framing);
+        path.pacer.set_rate(now, member.rate, member.framing);
         Ok(())
     }
 
@@ -188,7 +196,7 @@ impl Driver {
 
     /// Whether the bond would take a packet from the TUN now.
     pub fn wants_packets(&self) -> bool {
-        self.bond.has_room()
+        self.split.is_none() && self.bond.has_room()
     }
 
     /// When something is due though nothing arrives.
@@ -220,6 +228,7 @@ impl Driver {
             self.bond.handle_timeout(now, &mut self.cx);
         }
         self.deliver();
+        self.feed(now);
         while self.send_pass(now) {}
     }
 
@@ -258,22 +267,39 @@ impl Driver {
     fn deliver(&mut self) {
         while let Some(event) = self.bond.poll_event() {
             match event {
-                Event::Received(frame) => {
-                    match self.tun.write(self.cx.frames.bytes(frame)) {
-                        Ok(()) => self.stats.tun_tx += 1,
-                        Err(_) => self.stats.tun_errors += 1,
-                    }
-                    self.cx.frames.remove(frame);
-                }
+                Event::Received(frame) => self.joiner.push(&self.cx.frames, frame),
+            }
+            if self.joiner.is_full() {
+                self.write_runs();
             }
         }
+        self.write_runs();
+    }
+
+    fn write_runs(&mut self) {
+        for run in self.joiner.runs() {
+            let mut head = [0; HEAD_BYTES_MAX];
+            let head_len = run.emit_head(&self.cx.frames, &mut head);
+            let mut parts = [IoSlice::new(&[]); 1 + PACKETS_MAX];
+            parts[0] = IoSlice::new(&head[..head_len]);
+            for (part, body) in parts[1..].iter_mut().zip(run.bodies(&self.cx.frames)) {
+                *part = IoSlice::new(body);
+            }
+            let packets = run.frames().len();
+            match self.tun.write_parts(&parts[..1 + packets]) {
+                Ok(()) => self.stats.tun_tx += packets as u64,
+                Err(_) => self.stats.tun_errors += packets as u64,
+            }
+            for frame in run.frames() {
+                self.cx.frames.remove(*frame);
+            }
+        }
+        self.joiner.clear();
     }
 
     fn read_tun(&mut self, now: Instant) -> io::Result<()> {
-        for _ in 0..PACKETS_PER_TURN {
-            if !self.bond.has_room() {
-                break;
-            }
+        let end = self.stats.tun_rx + PACKETS_PER_TURN;
+        while self.wants_packets() && self.stats.tun_rx < end {
             let len = match self.tun.read(&mut self.packet) {
                 Ok(Some(len)) => len,
                 Ok(None) => break,
@@ -281,32 +307,65 @@ impl Driver {
                 Err(error) if error.raw_os_error() == Some(libc::EIO) => break,
                 Err(error) => return Err(error),
             };
-            let Some(packet) = self.packet.get(VNET_HEADER_BYTES..len) else {
+            let Some((told, packet)) = self.packet[..len].split_first_chunk_mut() else {
                 continue;
             };
-            self.stats.tun_rx += 1;
-            let meta = FrameMeta { len: packet.len() as u32, flow: flow_hash(packet) };
-            let frame = self.cx.frames.insert(packet, 0);
-            self.bond.send(now, &mut self.cx, frame, meta);
+            match vnet::Repr::parse(told).and_then(|told| Split::new(packet, &told)) {
+                Ok(split) => self.split = Some(split),
+                Err(_) => self.stats.tun_malformed += 1,
+            }
+            self.feed(now);
         }
         Ok(())
     }
 
+    /// Gives the bond what it has room for of the packet that is being cut.
+    fn feed(&mut self, now: Instant) {
+        let Some(split) = &mut self.split else {
+            return;
+        };
+        let packet = &self.packet[vnet::HEADER_LEN..];
+        // All pieces are of one flow.
+        let flow = flow_hash(packet);
+        while self.bond.has_room() {
+            let Some((headers, payload)) = split.next(packet) else {
+                break;
+            };
+            self.stats.tun_rx += 1;
+            let meta = FrameMeta { len: (headers.len() + payload.len()) as u32, flow };
+            let frame = self.cx.frames.insert_parts(headers, payload, 0);
+            self.bond.send(now, &mut self.cx, frame, meta);
+        }
+        if split.is_done() {
+            self.split = None;
+        }
+    }
+
     fn read_socket(&mut self, now: Instant, index: usize) -> io::Result<()> {
+        let Some(mut inbox) = self.inbox.take() else {
+            return Ok(());
+        };
+        let mut result = Ok(());
         for _ in 0..RECEIVES_PER_TURN {
             let Some(socket) = self.sockets.at(index) else {
                 break;
             };
-            if socket.receive(&mut self.inbox)? == 0 {
-                break;
-            }
-            let inbox = std::mem::take(&mut self.inbox);
+            let received = socket.receive(&mut inbox);
             for datagram in inbox.datagrams() {
                 self.hear(now, index, datagram);
             }
-            self.inbox = inbox;
+            // While they are in the cache.
+            self.deliver();
+            match received {
+                Ok(messages) if messages == inbox.room() => {}
+                other => {
+                    result = other.map(drop);
+                    break;
+                }
+            }
         }
-        Ok(())
+        self.inbox = Some(inbox);
+        result
     }
 
     fn hear(&mut self, now: Instant, socket: usize, datagram: Datagram<'_>) {
@@ -316,7 +375,7 @@ impl Driver {
             self.stats.foreign += 1;
             return;
         };
-        if datagram.is_truncated {
+        if datagram.is_truncated || datagram.payload.is_empty() {
             self.stats.truncated += 1;
             return;
         }
@@ -325,14 +384,15 @@ impl Driver {
             self.bond.handle_link(now, &mut self.cx, link, LinkChange::Up);
         }
         path.hear(datagram.from, datagram.to);
-        let is_ce = datagram.ecn == CE;
+        let outer = Ecn::from_bits(datagram.ecn);
         for payload in datagram.payload.chunks(datagram.segment_bytes) {
             path.stats.rx_datagrams += 1;
             let frame = self.cx.frames.insert(payload, 0);
-            if is_ce {
-                path.stats.rx_ce += 1;
+            path.stats.rx_ce += u64::from(outer == Ecn::Ce);
+            // A trunk's own datagrams carry no packet.
+            if outer != Ecn::NotEct && (packet_at == 0 || is_data(payload)) {
                 let packet = self.cx.frames.bytes_mut(frame).get_mut(packet_at..);
-                if packet.is_some_and(is_unheard) {
+                if decapsulate(packet.unwrap_or_default(), outer) == Decapsulated::Unheard {
                     self.stats.ce_unheard += 1;
                     self.cx.frames.remove(frame);
                     continue;
@@ -348,26 +408,34 @@ impl Driver {
         if is_running {
             self.sockets.rebind(device, news.index);
         }
-        for path in &mut self.paths {
-            if path.setup.device.as_deref() != Some(device) || path.has_carrier == is_running {
-                continue;
-            }
-            let was_usable = path.is_usable();
-            path.has_carrier = is_running;
-            let change = match (was_usable, path.is_usable()) {
-                (true, false) => LinkChange::Down,
-                (false, true) => LinkChange::Up,
-                _ => continue,
-            };
-            path.pacer.reset();
-            self.bond.handle_link(now, &mut self.cx, path.setup.member.link, change);
+        let on_device = |path: &&Path| path.setup.device.as_deref() == Some(device);
+        let links: Vec<LinkId> =
+            self.paths.iter().filter(on_device).map(|path| path.setup.member.link).collect();
+        let change = if is_running { LinkChange::Up } else { LinkChange::Down };
+        for link in links {
+            self.handle_link(now, link, change);
         }
     }
-}
 
-/// Repeats a mark of the outer header in the packet; whether the packet cannot carry it and has to be
-/// dropped instead (RFC 6040, 4.2). What is no packet, such as a probe, loses nothing by the mark.
-fn is_unheard(packet: &mut [u8]) -> bool {
-    let is_packet = matches!(packet.first().map(|byte| byte >> 4), Some(4 | 6));
-    is_packet && set_ce(packet) == Marked::NotCapable
+    /// The carrier of a path has gone or is back. Where the bond has buried the member, it is taken in
+    /// again; a bond that is full by now goes on without it.
+    pub fn handle_link(&mut self, now: Instant, link: LinkId, carrier: LinkChange) {
+        let Some(index) = self.path_index(link) else {
+            return;
+        };
+        let path = &mut self.paths[index];
+        let was_usable = path.is_usable();
+        path.has_carrier = carrier == LinkChange::Up;
+        let change = match (was_usable, path.is_usable()) {
+            (true, false) => LinkChange::Down,
+            (false, true) => LinkChange::Up,
+            _ => return,
+        };
+        path.pacer.reset();
+        let member = path.setup.member;
+        self.bond.handle_link(now, &mut self.cx, link, change);
+        if change == LinkChange::Up && self.bond.member(link).is_none() {
+            let _full = self.bond.enslave(now, &mut self.cx, member);
+        }
+    }
 }

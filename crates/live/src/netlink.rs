@@ -83,7 +83,19 @@ impl Netlink {
     /// # Errors
     /// The kernel's: there is such a route already.
     pub fn add_route(&mut self, index: u32, to: Address) -> io::Result<()> {
-        let mut message = Message::new(libc::RTM_NEWROUTE, CREATE);
+        self.change_route(libc::RTM_NEWROUTE, CREATE, index, to)
+    }
+
+    /// Removes a route over a device.
+    ///
+    /// # Errors
+    /// The kernel's: there is no such route.
+    pub fn remove_route(&mut self, index: u32, to: Address) -> io::Result<()> {
+        self.change_route(libc::RTM_DELROUTE, ACKNOWLEDGED, index, to)
+    }
+
+    fn change_route(&mut self, kind: u16, flags: u16, index: u32, to: Address) -> io::Result<()> {
+        let mut message = Message::new(kind, flags);
         message.route(family(to.ip), to.prefix);
         message.ip(libc::RTA_DST, to.ip);
         message.attribute(libc::RTA_OIF, &index.to_ne_bytes());

@@ -1,11 +1,13 @@
 //! One path: a link of the bond as a flow of UDP datagrams between two addresses.
 
-use crate::pacer::Pacer;
 use crate::setup::LinkSetup;
 use crate::sys::udp::{Destination, SEGMENTS_MAX, SEND_BYTES_MAX, UdpSocket};
 use std::io::{self, IoSlice};
 use std::net::{IpAddr, SocketAddr};
 use trunkline_core::frame::{Burst, Frames};
+use trunkline_core::link::Pacer;
+use trunkline_core::wire::ip::dscp_ecn;
+use trunkline_core::wire::trunk::is_data;
 
 /// What a path counts beside what its bond does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -78,7 +80,9 @@ impl Path {
         self.destination = Some(Destination { to: from, from: to });
     }
 
-    /// Sends a burst. What the kernel refuses is counted and gone, as on any wire.
+    /// Sends a burst. What the kernel refuses is counted and gone, as on any wire: bursts are paced, so a
+    /// full socket says that the device is slower than its rate in the plan, and a datagram kept for later
+    /// would only hide that from the path's loss and delay.
     pub fn send(&mut self, socket: &UdpSocket, frames: &Frames, burst: &Burst, ecn_at: usize) {
         let Some(destination) = self.destination else {
             self.stats.tx_errors += burst.frames.len() as u64;
@@ -96,11 +100,15 @@ impl Path {
             let mut count = 0;
             for (part, frame) in parts.iter_mut().zip(rest).take(most) {
                 let bytes = frames.bytes(*frame);
-                if bytes.len() != len || outer_ecn(bytes, ecn_at) != ecn {
+                if bytes.len() > len || outer_ecn(bytes, ecn_at) != ecn {
                     break;
                 }
                 *part = IoSlice::new(bytes);
                 count += 1;
+                // Only the last may be shorter.
+                if bytes.len() < len {
+                    break;
+                }
             }
             match socket.send(destination, ecn, &parts[..count], len) {
                 Ok(()) => self.stats.tx_datagrams += count as u64,
@@ -123,24 +131,29 @@ fn is_no_segmentation(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EIO | libc::EINVAL | libc::EMSGSIZE))
 }
 
-/// The ECN field of the packet within a datagram, which its outer header repeats (RFC 6040, 4.1).
+/// The ECN field of the packet within a datagram, which its outer header repeats (RFC 6040, 4.1). A trunk's
+/// own datagrams carry no packet.
 fn outer_ecn(datagram: &[u8], packet_at: usize) -> u8 {
-    let packet = datagram.get(packet_at..).unwrap_or_default();
-    match packet.first().map(|byte| byte >> 4) {
-        Some(4) => packet.get(1).map_or(0, |tos| tos & 3),
-        Some(6) => packet.get(1).map_or(0, |byte| byte >> 4 & 3),
-        _ => 0,
+    if packet_at > 0 && !is_data(datagram) {
+        return 0;
     }
+    let packet = datagram.get(packet_at..).unwrap_or_default();
+    dscp_ecn(packet).map_or(0, |(_, ecn)| ecn as u8)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use trunkline_core::wire::trunk::{BucketSeq, HEADER_LEN, Kind, Repr, Turn};
 
     #[test]
     fn the_ecn_field_is_found_in_both_versions() {
         assert_eq!(outer_ecn(&[0x45, 0xb9], 0), 1);
-        assert_eq!(outer_ecn(&[0, 0, 0x60, 0x20], 2), 2);
-        assert_eq!(outer_ecn(&[], 16), 0);
+        let turn = Turn { bucket: 3, seq: BucketSeq::new(1) };
+        for (kind, ecn) in [(Kind::Data(turn), 2), (Kind::Probe, 0)] {
+            let header = Repr { receiver: 1, path_seq: 1, kind, timestamp: 0 }.emit();
+            assert_eq!(outer_ecn(&[&header[..], &[0x60, 0x20]].concat(), HEADER_LEN), ecn);
+        }
+        assert_eq!(outer_ecn(&[], HEADER_LEN), 0);
     }
 }

@@ -4,14 +4,14 @@ use crate::error::Error;
 use crate::setup::{BondSetup, LinkSetup, Remote, Role};
 use std::fs::File;
 use std::io::Read;
-use trunkline_core::bond::trunk::{self, MEMBER_QUEUE};
-use trunkline_core::bond::{BondConfig, MemberConfig};
+use trunkline_core::bond::MemberConfig;
+use trunkline_core::bond::trunk::MEMBER_QUEUE;
 use trunkline_core::frame::LinkId;
 use trunkline_core::queue::Limit;
 use trunkline_core::time::Duration;
 use trunkline_plan::model::{Bond, EndKind, Link, LinkKind, Plan, Trunk};
 
-/// Packets that wait before the scheduler; beyond that the TUN is not read.
+/// Packets that wait before the scheduler of a bond that is no trunk; beyond that the TUN is not read.
 const INGRESS: Limit = Limit::Packets(64);
 /// Packets that wait for a member that is no trunk.
 const MEMBER_PACKETS: Limit = Limit::Packets(128);
@@ -46,17 +46,6 @@ fn setup(plan: &Plan, bond: &Bond, end: &str) -> Result<BondSetup, Error> {
         return Err(Error::Plan(format!("end.{end}.type: only \"tun\" can be brought up")));
     };
     let position = plan.bonds.iter().position(|other| other.name == bond.name).unwrap_or(0);
-    let trunk = match bond.trunk {
-        Trunk::Off => None,
-        Trunk::On => Some(trunk::Config {
-            // Both ends count the bonds of the same plan.
-            local_index: position as u32 + 1,
-            peer_index: position as u32 + 1,
-            epoch: epoch()?,
-            reorder: bond.reorder,
-            monitor: bond.monitor,
-        }),
-    };
     let others = |index: &usize| {
         let elsewhere = plan.bonds.iter().filter(|other| other.name != bond.name);
         !elsewhere.flat_map(|other| &other.members).any(|member| member == index)
@@ -70,15 +59,9 @@ fn setup(plan: &Plan, bond: &Bond, end: &str) -> Result<BondSetup, Error> {
         end: end.to_owned(),
         device: described.device.clone().unwrap_or_else(|| bond.name.clone()),
         addresses: described.address.clone(),
-        routes: Vec::new(),
+        routes: described.routes.clone(),
         listen: described.listen,
-        bond: BondConfig {
-            mode: bond.mode[side],
-            mtu: bond.mtu,
-            max_slaves: bond.max_slaves,
-            ingress: INGRESS,
-            trunk,
-        },
+        bond: plan.bond_config(position, side, epoch()?, INGRESS),
         links: links.collect::<Result<_, Error>>()?,
     })
 }

@@ -1,15 +1,18 @@
 //! What a running bond answers. A request either does all it says or changes nothing.
 
 use crate::control::{Request, Response, parse};
+use crate::driver::Driver;
 use crate::error::Error;
 use crate::netlink::Netlink;
+use crate::networks;
 use crate::report;
 use crate::running::Running;
 use crate::setup::{BondSetup, LinkSetup, Role};
 use crate::sys::device_index;
 use serde_json::{Map, Value, json};
-use trunkline_core::bond::{BondConfig, MemberConfig, trunk};
-use trunkline_core::time::Instant;
+use trunkline_core::bond::trunk::{self, Monitor};
+use trunkline_core::bond::{BondConfig, BondError, MemberConfig, Mode};
+use trunkline_core::time::{Duration, Instant};
 use trunkline_core::units::BitRate;
 use trunkline_plan::nearest;
 use trunkline_plan::quantity;
@@ -17,6 +20,9 @@ use trunkline_plan::quantity;
 /// Rates a member may be set to: a slow modem's, and far above any machine's.
 const RATES: std::ops::RangeInclusive<u64> = 300..=1_000_000_000_000;
 const MAX_SLAVES: std::ops::RangeInclusive<u16> = 1..=1024;
+/// Times of a monitor: what timers can do, and what still is watching.
+const MONITOR_TIMES: std::ops::RangeInclusive<Duration> =
+    Duration::from_millis(1)..=Duration::from_secs(3600);
 
 /// The code of an answer to what is no request: the program's for a wrong command line.
 const MALFORMED: u8 = 2;
@@ -56,7 +62,7 @@ fn answer(running: &mut Running, now: Instant, request: &Request) -> (Response, 
             serde_json::to_value(report::bond(running)).map_err(|e| Error::Refused(e.to_string()))
         }
         Request::Get { link, key } => settings(running, link.as_deref(), key.as_deref()),
-        Request::Set { link: None, key, value } => set_bond(running, key, value),
+        Request::Set { link: None, key, value } => set_bond(running, now, key, value),
         Request::Set { link: Some(link), key, value } => set_link(running, now, link, key, value),
         Request::Enslave { link, rate } => enslave(running, now, link, rate.as_deref()),
         Request::Emancipate { link } => emancipate(running, now, link),
@@ -140,11 +146,17 @@ fn settings(running: &Running, link: Option<&str>, key: Option<&str>) -> Result<
         }
         None => {
             let config = running.driver.bond.config();
-            json!({
+            let mut all = json!({
                 "mode": config.mode.name(),
                 "mtu": config.mtu,
                 "max_slaves": config.max_slaves,
-            })
+            });
+            if let Some(Monitor { probe, down_after, up_after }) = config.trunk.map(|t| t.monitor) {
+                all["probe"] = probe.to_string().into();
+                all["down_after"] = down_after.to_string().into();
+                all["up_after"] = up_after.to_string().into();
+            }
+            all
         }
     };
     let Some(key) = key else {
@@ -161,20 +173,60 @@ fn no_key(key: &str, map: &Map<String, Value>) -> Error {
     Error::Refused(format!("there is no setting {key}{near} (there are {list})"))
 }
 
-fn set_bond(running: &mut Running, key: &str, value: &str) -> Result<Value, Error> {
+fn set_bond(running: &mut Running, now: Instant, key: &str, value: &str) -> Result<Value, Error> {
     settings(running, None, Some(key))?;
-    if key != "max_slaves" {
-        let text =
-            format!("{key} is fixed while the bond is up: change the plan, then down and up");
-        return Err(Error::Refused(text));
-    }
-    let slaves: Option<u16> = value.parse().ok().filter(|n| MAX_SLAVES.contains(n));
-    let slaves = slaves.ok_or_else(|| {
-        let (low, high) = (MAX_SLAVES.start(), MAX_SLAVES.end());
-        Error::Refused(format!("max_slaves = {value} is out of range: {low} to {high}"))
-    })?;
-    running.driver.bond.set_config(slaves).map_err(|e| Error::Refused(e.to_string()))?;
+    let driver = &mut running.driver;
+    let monitor = driver.bond.config().trunk.map(|trunk| trunk.monitor);
+    let done = match (key, monitor) {
+        ("mode", _) => driver.bond.set_mode(now, &mut driver.cx, parse_mode(value)?),
+        ("max_slaves", _) => driver.bond.set_config(parse_max_slaves(value)?),
+        ("probe" | "down_after" | "up_after", Some(mut monitor)) => {
+            *monitor_value(&mut monitor, key) = parse_time(key, value)?;
+            driver.bond.set_monitor(now, monitor)
+        }
+        _ => {
+            let text =
+                format!("{key} is fixed while the bond is up: change the plan, then down and up");
+            return Err(Error::Refused(text));
+        }
+    };
+    done.map_err(|error| Error::Refused(format!("{key} = {value}: {error}")))?;
     Ok(Value::Null)
+}
+
+fn monitor_value<'m>(monitor: &'m mut Monitor, key: &str) -> &'m mut Duration {
+    match key {
+        "probe" => &mut monitor.probe,
+        "down_after" => &mut monitor.down_after,
+        _ => &mut monitor.up_after,
+    }
+}
+
+fn parse_mode(text: &str) -> Result<Mode, Error> {
+    Mode::ALL.into_iter().find(|mode| mode.name() == text).ok_or_else(|| {
+        let names = Mode::ALL.map(Mode::name);
+        let near = nearest(text, &names).map_or(String::new(), |n| format!("; did you mean {n}?"));
+        Error::Refused(format!("there is no mode {text}{near} (there are {})", names.join(", ")))
+    })
+}
+
+fn parse_max_slaves(text: &str) -> Result<u16, Error> {
+    text.parse().ok().filter(|n| MAX_SLAVES.contains(n)).ok_or_else(|| {
+        let (low, high) = (MAX_SLAVES.start(), MAX_SLAVES.end());
+        Error::Refused(format!("max_slaves = {text} is out of range: {low} to {high}"))
+    })
+}
+
+fn parse_time(key: &str, text: &str) -> Result<Duration, Error> {
+    let time = quantity::duration(text)
+        .map_err(|refusal| Error::Refused(format!("{key} `{text}` {refusal}")))?;
+    match MONITOR_TIMES.contains(&time) || key == "up_after" && time.is_zero() {
+        true => Ok(time),
+        false => {
+            let (low, high) = (MONITOR_TIMES.start(), MONITOR_TIMES.end());
+            Err(Error::Refused(format!("{key} = {time} is out of range: {low} to {high}")))
+        }
+    }
 }
 
 fn set_link(
@@ -228,7 +280,7 @@ pub(crate) fn reload(running: &mut Running, now: Instant) -> Result<Value, Error
             }
         }
     }
-    if let Err(error) = change_addresses(&running.driver.setup, &fresh) {
+    if let Err(error) = change_networks(&running.driver.setup, &fresh) {
         opened.into_iter().for_each(|path| running.driver.close_path(path));
         return Err(error);
     }
@@ -246,14 +298,28 @@ pub(crate) fn reload(running: &mut Running, now: Instant) -> Result<Value, Error
             None => running.driver.emancipate(now, link.member.link)?,
         }
     }
+    follow(&mut running.driver, now, &fresh.bond)?;
     for path in opened {
         running.driver.join(now, path)?;
     }
-    let started = running.driver.setup.bond;
-    running.driver.setup = BondSetup { bond: started, ..fresh };
+    let bond = *running.driver.bond.config();
+    running.driver.setup = BondSetup { bond, ..fresh };
     carriers(running, now)?;
     running.run_dir.write(&running.state())?;
     Ok(Value::Null)
+}
+
+/// Takes over what can change of a bond while it is up.
+fn follow(driver: &mut Driver, now: Instant, wanted: &BondConfig) -> Result<(), Error> {
+    let refused = |error: BondError| Error::Refused(error.to_string());
+    driver.bond.set_config(wanted.max_slaves).map_err(refused)?;
+    if driver.bond.config().mode != wanted.mode {
+        driver.bond.set_mode(now, &mut driver.cx, wanted.mode).map_err(refused)?;
+    }
+    match wanted.trunk {
+        Some(trunk) => driver.bond.set_monitor(now, trunk.monitor).map_err(refused),
+        None => Ok(()),
+    }
 }
 
 fn is_same_path(old: &LinkSetup, new: &LinkSetup) -> bool {
@@ -265,8 +331,7 @@ fn check_fixed(old: &BondSetup, new: &BondSetup) -> Result<(), Error> {
     let same = [
         ("device", old.device == new.device),
         ("listen", old.listen == new.listen),
-        ("routes", old.routes == new.routes),
-        ("mode, mtu and the bond's other settings", is_same_bond(&old.bond, &new.bond)),
+        ("mtu, trunk and reorder", is_same_bond(&old.bond, &new.bond)),
     ];
     match same.iter().find(|(_, same)| !same) {
         Some((what, _)) => {
@@ -277,27 +342,12 @@ fn check_fixed(old: &BondSetup, new: &BondSetup) -> Result<(), Error> {
     }
 }
 
-/// Adds the new addresses, then removes the old ones; takes back what was added when one fails.
-fn change_addresses(old: &BondSetup, new: &BondSetup) -> Result<(), Error> {
-    let told = |error| Error::while_doing(format!("addresses of {}", old.device), &error);
+/// Brings the device's addresses and routes to what the plan says now.
+fn change_networks(old: &BondSetup, new: &BondSetup) -> Result<(), Error> {
     let gone = || Error::Environment(format!("device {} is gone", old.device));
     let index = device_index(&old.device).ok_or_else(gone)?;
-    let mut netlink = Netlink::open().map_err(told)?;
-    let mut added = Vec::new();
-    for address in new.addresses.iter().filter(|a| !old.addresses.contains(a)) {
-        if let Err(error) = netlink.add_address(index, *address) {
-            for address in added {
-                let _gone = netlink.remove_address(index, address);
-            }
-            return Err(told(error));
-        }
-        added.push(*address);
-    }
-    for address in old.addresses.iter().filter(|a| !new.addresses.contains(a)) {
-        // Somebody else may have removed it already: that is what was wanted.
-        let _gone = netlink.remove_address(index, *address);
-    }
-    Ok(())
+    let mut netlink = Netlink::open().map_err(|error| Error::while_doing("netlink", &error))?;
+    networks::change(&mut netlink, index, Some(old), new)
 }
 
 /// Tells new paths whether their device has a carrier.
@@ -309,10 +359,14 @@ fn carriers(running: &mut Running, now: Instant) -> Result<(), Error> {
     Ok(())
 }
 
-/// Whether two configurations differ in nothing but the number drawn at the start.
+/// Whether two configurations differ in nothing but what can change while the bond is up, and the number
+/// drawn at the start.
 fn is_same_bond(old: &BondConfig, new: &BondConfig) -> bool {
-    let epoch = old.trunk.map(|trunk| trunk.epoch);
-    let trunk =
-        new.trunk.map(|trunk| trunk::Config { epoch: epoch.unwrap_or(trunk.epoch), ..trunk });
-    *old == BondConfig { trunk, ..*new }
+    let trunk = match (old.trunk, new.trunk) {
+        (Some(old), Some(new)) => {
+            Some(trunk::Config { epoch: old.epoch, monitor: old.monitor, ..new })
+        }
+        (_, new) => new,
+    };
+    *old == BondConfig { mode: old.mode, max_slaves: old.max_slaves, trunk, ..*new }
 }

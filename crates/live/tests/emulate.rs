@@ -85,6 +85,12 @@ fn set(socket: &UdpSocket, name: libc::c_int, value: libc::c_int) {
     assert_eq!(done, 0, "{}", io::Error::last_os_error());
 }
 
+/// A socket stays in the namespace it was made in.
+fn udp(testbed: &Testbed, end: &str, address: &'static str) -> UdpSocket {
+    let made = testbed.on(end, move || UdpSocket::bind(address).expect("bind"));
+    made.join().expect("the thread ends")
+}
+
 /// Receives until nothing has come for half a second.
 fn receive_all(socket: &UdpSocket) -> Vec<Arrival> {
     socket.set_read_timeout(Some(Duration::from_millis(500))).expect("a timeout");
@@ -117,10 +123,10 @@ fn receive_all(socket: &UdpSocket) -> Vec<Arrival> {
 /// Sends packets of `len` payload bytes at `rate` bits per second of IP packets for `span`; returns when
 /// each was sent. What arrived comes from a second thread.
 fn send(testbed: &Testbed, len: usize, rate: f64, span: Duration) -> (Vec<i128>, Vec<Arrival>) {
-    let receiver = testbed.udp("server", RECEIVER);
+    let receiver = udp(testbed, "server", RECEIVER);
     set(&receiver, libc::SO_RCVBUFFORCE, 16 << 20);
     set(&receiver, libc::SO_TIMESTAMPNS, 1);
-    let sender = testbed.udp("home", "10.77.1.1:0");
+    let sender = udp(testbed, "home", "10.77.1.1:0");
     // Waiting for an answer that never comes is how the sender paces itself.
     sender.set_read_timeout(Some(Duration::from_millis(1))).expect("a timeout");
     std::thread::scope(|scope| {

@@ -1,9 +1,14 @@
 //! Two ends of a bond in two namespaces, each a reactor on a thread of its own.
+#![allow(unsafe_code)]
 
 mod bed;
 
 use bed::Bed;
-use std::net::{SocketAddr, UdpSocket};
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::os::fd::AsRawFd;
+use std::path::PathBuf;
+use std::thread::JoinHandle;
 use std::time::Duration as Wait;
 use trunkline_core::bond::{BondConfig, MemberConfig, Mode};
 use trunkline_core::frame::LinkId;
@@ -75,21 +80,46 @@ fn run(setup: BondSetup, ready: std::sync::mpsc::Sender<std::path::PathBuf>) {
     reactor.run().unwrap();
 }
 
+/// Both ends of a bond, running.
+struct Ends {
+    threads: Vec<JoinHandle<()>>,
+    controls: [PathBuf; 2],
+}
+
+impl Ends {
+    fn up(bed: &Bed) -> Ends {
+        let (sender, ready) = std::sync::mpsc::channel();
+        let threads = ["home", "server"]
+            .map(|end| {
+                let (setup, sender) = (setup(end, 2), sender.clone());
+                bed.on(end, move || run(setup, sender))
+            })
+            .into();
+        // An end that fails lets its sender go, and then there is nothing to wait for.
+        drop(sender);
+        Ends { threads, controls: [ready.recv().unwrap(), ready.recv().unwrap()] }
+    }
+
+    fn down(self) {
+        for control in self.controls {
+            let (shown, _) = ask(&control, &Request::Show {}).unwrap();
+            assert_eq!(shown.result["mii_status"], "up", "{shown:?}");
+            assert_eq!(shown.result["drops"].as_object().map(|drops| drops.len()), Some(0));
+            let (done, mut rest) = ask(&control, &Request::Down {}).unwrap();
+            assert_eq!(done.code, 0);
+            std::io::copy(&mut rest, &mut std::io::sink()).unwrap();
+            assert!(!control.exists());
+        }
+        self.threads.into_iter().for_each(|end| end.join().unwrap());
+    }
+}
+
 #[test]
 fn packets_cross_between_two_namespaces_and_nothing_stays() {
     let Some(bed) = Bed::new("cross", 2) else {
         return;
     };
-    let (sender, ready) = std::sync::mpsc::channel();
-    let ends: Vec<_> = ["home", "server"]
-        .map(|end| {
-            let (setup, sender) = (setup(end, 2), sender.clone());
-            bed.on(end, move || run(setup, sender))
-        })
-        .into();
-    // An end that fails lets its sender go, and then there is nothing to wait for.
-    drop(sender);
-    let controls = [ready.recv().unwrap(), ready.recv().unwrap()];
+    let ends = Ends::up(&bed);
     for (local, remote) in [("10.99.0.1:0", "10.99.0.2:7"), ("[fd99::1]:0", "[fd99::2]:7")] {
         let remote: SocketAddr = remote.parse().unwrap();
         let (bound, is_bound) = std::sync::mpsc::channel();
@@ -117,17 +147,65 @@ fn packets_cross_between_two_namespaces_and_nothing_stays() {
         client.join().unwrap();
         echo.join().unwrap();
     }
-    for control in controls {
-        let (shown, _) = ask(&control, &Request::Show {}).unwrap();
-        assert_eq!(shown.result["mii_status"], "up", "{shown:?}");
-        let (done, mut rest) = ask(&control, &Request::Down {}).unwrap();
-        assert_eq!(done.code, 0);
-        std::io::copy(&mut rest, &mut std::io::sink()).unwrap();
-        assert!(!control.exists());
-    }
-    ends.into_iter().for_each(|end| end.join().unwrap());
+    ends.down();
     for side in ["home", "server"] {
         assert!(!bed.ip(side, "link show").contains("tl0"));
         assert!(!bed.ip(side, "route show table all").contains("10.99"));
     }
+}
+
+/// Sends datagrams of a thousand bytes, the last of them shorter, in one call.
+fn send_run(socket: &UdpSocket, to: SocketAddr, bytes: &[u8]) {
+    let size: libc::c_int = 1000;
+    let len = size_of_val(&size) as libc::socklen_t;
+    let fd = socket.as_raw_fd();
+    // SAFETY: the kernel reads an int from where it is.
+    let set = unsafe {
+        libc::setsockopt(fd, libc::SOL_UDP, libc::UDP_SEGMENT, (&raw const size).cast(), len)
+    };
+    assert_eq!(set, 0);
+    assert_eq!(socket.send_to(bytes, to).unwrap(), bytes.len());
+}
+
+#[test]
+fn what_programs_leave_to_the_device_arrives_as_it_was() {
+    let Some(bed) = Bed::new("runs", 2) else {
+        return;
+    };
+    let ends = Ends::up(&bed);
+    let content: Vec<u8> = (0..3_000_000u32).map(|i| (i ^ i >> 8 ^ i >> 16) as u8).collect();
+    for (local, remote) in [("10.99.0.1:0", "10.99.0.2:7"), ("[fd99::1]:0", "[fd99::2]:7")] {
+        let remote: SocketAddr = remote.parse().unwrap();
+        let (bound, is_bound) = std::sync::mpsc::channel();
+        let server = bed.on("server", move || {
+            let udp = UdpSocket::bind(remote).unwrap();
+            udp.set_read_timeout(Some(Wait::from_secs(10))).unwrap();
+            let tcp = TcpListener::bind(remote).unwrap();
+            bound.send(()).unwrap();
+            let mut datagrams = Vec::new();
+            let mut buffer = [0; 2000];
+            for _ in 0..31 {
+                let len = udp.recv(&mut buffer).unwrap();
+                datagrams.push(buffer[..len].to_vec());
+            }
+            let mut stream = Vec::new();
+            tcp.accept().unwrap().0.read_to_end(&mut stream).unwrap();
+            (datagrams, stream)
+        });
+        is_bound.recv().unwrap();
+        let sent = content.clone();
+        let client = bed.on("home", move || {
+            send_run(&UdpSocket::bind(local).unwrap(), remote, &sent[..30_500]);
+            TcpStream::connect(remote).unwrap().write_all(&sent).unwrap();
+        });
+        client.join().unwrap();
+        let (mut datagrams, stream) = server.join().unwrap();
+        let mut expected: Vec<&[u8]> = content[..30_500].chunks(1000).collect();
+        // Two paths may change their order.
+        datagrams.sort();
+        expected.sort();
+        assert!(datagrams == expected, "{} datagrams", datagrams.len());
+        assert!(stream == content, "{} bytes", stream.len());
+    }
+    ends.down();
 }

@@ -150,13 +150,13 @@ const CASES: &[(&str, &str, &str, &[&str])] = &[
     (
         "lab     = { delay = \"50ms\", queue = \"20p\" }",
         "lab = { queue = { kind = \"step-ecn\", limit = \"20p\", mark = \"20p\" } }",
-        "p.toml:12:25: the network has no queue of its own here",
+        "p.toml:12:26: the network has no queue of its own here",
         &["a udp link with lab.rate and without trunk", "`mark` is not below limit"],
     ),
     (
         "lab     = { delay = \"50ms\", queue = \"20p\" }",
         "lab = { queue = { kind = \"red\", min = \"5KB\", max = \"15p\", weight_log2 = 17 } }",
-        "p.toml:12:25: the network has no queue of its own here",
+        "p.toml:12:26: the network has no queue of its own here",
         &["`min` has not the unit of `max`", "a whole number from 0 to 16"],
     ),
     (

@@ -1,7 +1,9 @@
 //! Plans of tunnels: what the example means, and what is told about plans that cannot be meant.
 
+use trunkline_core::bond::IngressConfig;
 use trunkline_core::bond::trunk::{Monitor, Reorder};
 use trunkline_core::link::Header;
+use trunkline_core::queue::Limit;
 use trunkline_core::time::Duration;
 use trunkline_plan::model::{LinkKind, Trunk};
 use trunkline_plan::{Diagnostics, Document};
@@ -38,7 +40,14 @@ fn the_example_means_what_it_says() {
     assert_eq!(server.listen.map(|l| l.to_string()).as_deref(), Some("0.0.0.0:4500"));
     assert_eq!((home.listen, home.address.len()), (None, 2));
     assert!(home.address[1].ip.is_ipv6());
-    let ends = [0, 1].map(|end| plan.trunk_config(0, end, 5).expect("a trunk"));
+    let ends = [0, 1].map(|end| {
+        let config = plan.bond_config(0, end, 5, Limit::Packets(4));
+        let IngressConfig::FqCodel(ingress) = config.ingress else {
+            panic!("a trunk waits in {:?}", config.ingress);
+        };
+        assert_eq!((ingress.codel.target, ingress.quantum), (ms(10), 1456));
+        config.trunk.expect("a trunk")
+    });
     assert_eq!(ends[0].local_index, ends[1].peer_index);
     assert_eq!(ends[1].local_index, ends[0].peer_index);
     assert_ne!(ends[0].local_index, ends[0].peer_index);
@@ -134,4 +143,28 @@ fn members_are_all_trunks_or_none() {
     assert!(text.contains("`monitor` probes paths"), "{text}");
     let serial = GOOD.replace("\"udp\"", "\"serial\"");
     assert!(errors(&serial).to_string().contains("not in this version for a serial link"));
+}
+
+#[test]
+fn routes_are_networks_each_once() {
+    let with = |routes: &str| {
+        GOOD.replace("[end.server]\n", &format!("[end.server]\nroutes = {routes}\n"))
+    };
+    let good = with("[\"default\", \"10.1.0.0/16\", \"fd01::/64\", \"192.0.2.1/32\"]");
+    assert_eq!(errors(&good).to_string(), "");
+    let document = Document::parse("p.toml", &good, &|_| Err("no files".into())).expect("TOML");
+    let plan = document.experiment().and_then(|e| e.plan(0, None)).expect("a plan");
+    let routes: Vec<String> =
+        plan.ends[1].routes.iter().map(|r| format!("{}/{}", r.ip, r.prefix)).collect();
+    assert_eq!(routes, ["0.0.0.0/0", "::/0", "10.1.0.0/16", "fd01::/64", "192.0.2.1/32"]);
+    for (routes, told) in [
+        ("\"10.1.0.0/16\"", "`routes` is not an array"),
+        ("[\"10.1.0.1/16\"]", "`routes` holds `10.1.0.1/16`, which has bits beyond its prefix"),
+        ("[\"fd01::1/64\"]", "which has bits beyond its prefix"),
+        ("[\"10.1.0.0\"]", "which is no network"),
+        ("[\"0.0.0.0/0\", \"default\"]", "holds 0.0.0.0/0 twice"),
+    ] {
+        let text = errors(&with(routes)).to_string();
+        assert!(text.contains(told), "{routes}: {text}");
+    }
 }

@@ -14,7 +14,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("crates/live", &["plan", "core"]),
     ("crates/cli", &["lab", "live", "plan", "core"]),
     ("benches", &["lab", "plan", "core"]),
-    ("fuzz", &["lab", "plan", "core"]),
+    ("fuzz", &["lab", "live", "plan", "core"]),
 ];
 
 /// The modules of the core everyone may use; they use only each other.
@@ -25,6 +25,7 @@ const CORE: &[(&str, &[&str])] = &[
     ("wire", &[]),
     ("queue", &["wire"]),
     ("link", &["queue", "wire"]),
+    ("offload", &["wire"]),
     ("cc", &[]),
     ("tcp", &["cc", "wire"]),
     ("session", &["wire"]),

@@ -217,21 +217,31 @@ impl Member {
         self.eql.weight = weight;
     }
 
-    /// Takes what the bond is told anew; the frames held stay, EQL's count starts again.
-    pub(super) fn reconfigure(&mut self, config: MemberConfig) {
+    /// EQL's count starts again.
+    pub(super) fn forget_eql(&mut self) {
+        self.eql = eql::Record::new(self.config.weight);
+    }
+
+    /// Takes what the bond is told anew; the frames held stay, EQL's count starts again. What is in flight
+    /// is out no later than at the new rate: what a line was believed to do says nothing any more.
+    pub(super) fn reconfigure(&mut self, now: Instant, config: MemberConfig) {
         let mut fresh = Member::new(config, self.header);
         for (waiting, len) in self.waiting.drain() {
             fresh.backlog += fresh.wire_time(len);
             fresh.waiting.push_back_unbounded(waiting, len);
         }
-        for len in &self.in_flight {
-            fresh.backlog += fresh.wire_time(*len);
-        }
+        let in_flight: Duration = self.in_flight.iter().map(|len| fresh.wire_time(*len)).sum();
+        let head = self.in_flight.front().map_or(Duration::ZERO, |len| fresh.wire_time(*len));
+        fresh.backlog += in_flight;
+        fresh.head_done = self.head_done.min(now + head);
+        fresh.all_done = self.all_done.min(now + in_flight);
         fresh.in_flight = std::mem::take(&mut self.in_flight);
         fresh.in_flight_bytes = self.in_flight_bytes;
         fresh.reported = self.reported;
-        fresh.head_done = self.head_done;
-        fresh.all_done = self.all_done;
+        if self.header > 0 {
+            // A trunk has measured it.
+            fresh.delay = self.delay;
+        }
         fresh.state = self.state;
         fresh.standing = self.standing;
         fresh.stats = self.stats;
@@ -294,8 +304,8 @@ impl Member {
         self.fly(now, len)
     }
 
-    /// Hands out a run of equal frames of at most [`RUN_TIME`], or one frame. `seal` gets each with the
-    /// time it should be out, to put its header on.
+    /// Hands out a run of equal frames of at most [`RUN_TIME`], the last of which may be shorter, or one
+    /// frame. `seal` gets each with the time it should be out, to put its header on.
     pub(super) fn transmit(
         &mut self,
         now: Instant,
@@ -312,7 +322,7 @@ impl Member {
             burst.push(waiting.frame, (len + self.header) as usize);
             left = left.saturating_sub(len);
             let more = self.waiting.peek_len();
-            if more.is_none_or(|next| next != first || next > left) {
+            if len < first || more.is_none_or(|next| next > first || next > left) {
                 break;
             }
         }

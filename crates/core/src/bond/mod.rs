@@ -10,6 +10,7 @@ mod active_backup;
 mod earliest;
 pub mod eql;
 mod eql_early;
+mod ingress;
 mod member;
 mod mode;
 mod round_robin;
@@ -20,6 +21,7 @@ pub mod trunk;
 mod trunking;
 
 pub use earliest::{Earliest, OrderedBy};
+pub use ingress::IngressConfig;
 pub use member::{Member, MemberConfig, MemberStats};
 pub use mode::Mode;
 pub use round_robin::RoundRobin;
@@ -27,12 +29,14 @@ pub use scheduler::{FrameMeta, Pick, Scheduler, Target};
 
 use crate::Context;
 use crate::frame::{Burst, Frame, LinkChange, LinkId, Place};
-use crate::queue::{DropTail, Limit};
+use crate::queue::Limit;
 use crate::time::{Instant, Reason};
 use crate::trace;
 use crate::units::BitRate;
+use crate::wire::ip::{Marked, set_ce};
 use crate::wire::trunk::HEADER_LEN;
 use crate::work::DropReason;
+use ingress::Ingress;
 use member::Waiting;
 use std::collections::VecDeque;
 use std::fmt;
@@ -47,8 +51,8 @@ pub struct BondConfig {
     pub mtu: u16,
     /// How many members the EQL modes accept; the others have no limit.
     pub max_slaves: u16,
-    /// How much may wait before the scheduler; bytes or packets.
-    pub ingress: Limit,
+    /// How packets wait before the scheduler.
+    pub ingress: IngressConfig,
     /// Whether members carry our header, and what it is for.
     pub trunk: Option<trunk::Config>,
 }
@@ -56,7 +60,7 @@ pub struct BondConfig {
 impl BondConfig {
     /// A bond of this mode and MTU with four members at most and 64 packets of ingress.
     pub const fn new(mode: Mode, mtu: u16) -> Self {
-        let ingress = Limit::Packets(64);
+        let ingress = IngressConfig::DropTail(Limit::Packets(64));
         BondConfig { mode, mtu, max_slaves: eql::MAX_SLAVES, ingress, trunk: None }
     }
 }
@@ -72,6 +76,10 @@ pub enum BondError {
     ZeroMembers,
     /// The link is no member.
     NotMember,
+    /// Only trunks watch their paths.
+    NotTrunk,
+    /// A monitor that probes not at all, or not before it takes a path for dead.
+    SlowProbe,
 }
 
 impl fmt::Display for BondError {
@@ -81,6 +89,8 @@ impl fmt::Display for BondError {
             BondError::ZeroRate => "a member needs a rate above zero",
             BondError::ZeroMembers => "max_slaves must be at least 1",
             BondError::NotMember => "the link is not a member of the bond",
+            BondError::NotTrunk => "the bond is no trunk",
+            BondError::SlowProbe => "probe must be above zero and shorter than down_after",
         })
     }
 }
@@ -101,8 +111,11 @@ pub struct BondStats {
     pub tx_packets: u64,
     /// Their bytes.
     pub tx_bytes: u64,
-    /// Packets never committed: too long, no room in the ingress queue, or no usable member.
+    /// Packets never committed: too long, no room in the ingress queue, congestion there, or no usable
+    /// member.
     pub tx_dropped: u64,
+    /// Packets the ingress queue has marked with congestion.
+    pub tx_marked: u64,
 }
 
 /// Several links as one.
@@ -111,9 +124,11 @@ pub struct Bond {
     config: BondConfig,
     scheduler: Scheduler,
     members: Vec<Member>,
-    ingress: DropTail<Waiting>,
+    ingress: Ingress,
     /// The scheduler has nobody for the first packet, and nothing has happened since.
     is_held: bool,
+    /// Packets wait that came before an EQL mode was chosen: they are committed as there is room.
+    catching_up: bool,
     received: VecDeque<Frame>,
     trunk: Option<Trunk>,
     next_decay: Instant,
@@ -130,8 +145,9 @@ impl Bond {
             config,
             scheduler: scheduler(&config),
             members: Vec::new(),
-            ingress: DropTail::new(config.ingress),
+            ingress: Ingress::new(config.ingress),
             is_held: false,
+            catching_up: false,
             received: VecDeque::new(),
             trunk: config.trunk.map(Trunk::new),
             next_decay: now + eql::DECAY_PERIOD,
@@ -146,7 +162,7 @@ impl Bond {
             purge(&mut member, now, cx);
             cx.trace.record(now, trace::Event::Emancipated(member.link()));
         }
-        while let Some((waiting, _)) = self.ingress.pop() {
+        while let Some(waiting) = self.ingress.take_any() {
             self.drop_frame(now, cx, waiting.frame, DropReason::NoMember);
         }
         self.config.max_slaves = eql::MAX_SLAVES;
@@ -169,6 +185,50 @@ impl Bond {
             return Err(BondError::ZeroMembers);
         }
         self.config.max_slaves = max_slaves;
+        Ok(())
+    }
+
+    /// Goes on with another scheduling policy. Members stay, and what waits for them; what waits in the
+    /// bond is scheduled by the new one.
+    ///
+    /// # Errors
+    /// An EQL mode takes no more than `max_slaves` members.
+    pub fn set_mode(
+        &mut self,
+        now: Instant,
+        cx: &mut Context,
+        mode: Mode,
+    ) -> Result<(), BondError> {
+        let (was_eql, is_eql) = (self.config.mode.is_eql(), mode.is_eql());
+        if is_eql && self.members.len() > usize::from(self.config.max_slaves) {
+            return Err(BondError::Full);
+        }
+        if was_eql != is_eql {
+            // Both keep their order of enslaving, seen from its other end.
+            self.members.reverse();
+            self.members.iter_mut().for_each(Member::forget_eql);
+            self.next_decay = now + eql::DECAY_PERIOD;
+        }
+        self.config.mode = mode;
+        self.scheduler = scheduler(&self.config);
+        self.catching_up = is_eql;
+        self.drain(now, cx);
+        Ok(())
+    }
+
+    /// Changes how a trunk watches its paths, from now on.
+    ///
+    /// # Errors
+    /// The bond is no trunk, or the values do not fit together.
+    pub fn set_monitor(&mut self, now: Instant, monitor: trunk::Monitor) -> Result<(), BondError> {
+        let (Some(trunk), Some(config)) = (&mut self.trunk, &mut self.config.trunk) else {
+            return Err(BondError::NotTrunk);
+        };
+        if !monitor.is_sound() {
+            return Err(BondError::SlowProbe);
+        }
+        config.monitor = monitor;
+        trunk.set_monitor(now, monitor);
         Ok(())
     }
 
@@ -199,6 +259,11 @@ impl Bond {
         self.ingress.len()
     }
 
+    /// Their bytes.
+    pub fn ingress_bytes(&self) -> u64 {
+        self.ingress.bytes()
+    }
+
     /// Takes a link in, up until [`Bond::handle_link`] says otherwise. A link that is a member
     /// already gets a new record and keeps its state and the frames it holds.
     pub fn enslave(
@@ -214,7 +279,7 @@ impl Bond {
         let member = match self.index(config.link) {
             Some(index) => {
                 let mut member = self.members.remove(index);
-                member.reconfigure(config);
+                member.reconfigure(now, config);
                 member
             }
             None if eql && self.members.len() >= usize::from(self.config.max_slaves) => {
@@ -258,9 +323,9 @@ impl Bond {
         Ok(())
     }
 
-    /// Whether [`Bond::send`] would take one more packet now; always in the EQL modes.
+    /// Whether one more packet is better sent now than later; always in the EQL modes and with FQ-CoDel.
     pub fn has_room(&self) -> bool {
-        self.ingress.fits(u32::from(self.config.mtu))
+        self.ingress.has_room(u32::from(self.config.mtu))
     }
 
     /// Takes a packet from the master side.
@@ -271,10 +336,12 @@ impl Bond {
         }
         let waiting = Waiting { frame, flow: meta.flow, turn: None };
         cx.frames.set_waiting(frame, Place::Queue);
-        match self.ingress.push(waiting, meta.len) {
-            Ok(()) if self.is_held => {}
-            Ok(()) => self.drain(now, cx),
-            Err(_) => self.drop_frame(now, cx, frame, DropReason::QueueFull),
+        let stats = &mut self.stats;
+        self.ingress.push(now, waiting, meta.len, |lost| {
+            give_up(stats, now, cx, lost.frame, DropReason::QueueFull);
+        });
+        if !self.is_held {
+            self.drain(now, cx);
         }
     }
 
@@ -402,38 +469,62 @@ impl Bond {
     /// Commits what waits, first to last, until the scheduler holds.
     fn drain(&mut self, now: Instant, cx: &mut Context) {
         self.is_held = false;
-        while let Some(&(waiting, len)) = self.ingress.peek() {
+        while let Some((waiting, len)) = self.first(now, cx) {
             let meta = FrameMeta { len, flow: waiting.flow };
             let pick = self.scheduler.pick(now, &self.members, meta);
-            match pick.target {
+            let target = match pick.target {
+                Target::One { member, .. }
+                    if self.catching_up && self.members[member].is_full(len) =>
+                {
+                    Target::Hold
+                }
+                target => target,
+            };
+            match target {
                 Target::One { member, allowance } => self.commit_run(now, cx, member, allowance),
                 Target::Hold => {}
                 Target::None => {
-                    self.ingress.pop();
+                    self.ingress.take_first();
                     self.drop_frame(now, cx, waiting.frame, DropReason::NoMember);
                 }
             }
             if let Some(dead) = pick.bury {
                 self.bury(now, cx, dead);
             }
-            if pick.target == Target::Hold {
+            if target == Target::Hold {
                 self.is_held = true;
-                break;
+                return;
             }
         }
+        self.catching_up = false;
     }
 
     /// Commits the first packet to a member, and those behind it within the allowance.
     fn commit_run(&mut self, now: Instant, cx: &mut Context, member: usize, allowance: u32) {
         let mut left = allowance;
-        while let Some((waiting, len)) = self.ingress.pop() {
+        while let Some((waiting, len)) = self.ingress.take_first() {
             self.commit(now, cx, member, waiting, len);
             left = left.saturating_sub(len);
-            let more = self.ingress.peek_len();
-            if more.is_none_or(|next| next > left || self.members[member].is_full(next)) {
+            let next = self.first(now, cx).map(|(_, next)| next);
+            if next.is_none_or(|next| next > left || self.members[member].is_full(next)) {
                 break;
             }
         }
+    }
+
+    /// The packet that is next, and its length; those before it that had to are marked or dropped.
+    fn first(&mut self, now: Instant, cx: &mut Context) -> Option<(Waiting, u32)> {
+        let stats = &mut self.stats;
+        self.ingress.first(now, |waiting| match set_ce(cx.frames.bytes_mut(waiting.frame)) {
+            Marked::Marked => {
+                stats.tx_marked += 1;
+                Some(waiting)
+            }
+            Marked::NotCapable => {
+                give_up(stats, now, cx, waiting.frame, DropReason::Congestion);
+                None
+            }
+        })
     }
 
     fn commit(
@@ -476,9 +567,7 @@ impl Bond {
     }
 
     fn drop_frame(&mut self, now: Instant, cx: &mut Context, frame: Frame, reason: DropReason) {
-        self.stats.tx_dropped += 1;
-        cx.drop_frame(frame, reason);
-        cx.trace.record(now, trace::Event::Drop { link: None, reason });
+        give_up(&mut self.stats, now, cx, frame, reason);
     }
 
     /// Asserts what must always hold.
@@ -501,9 +590,11 @@ impl Bond {
         }
         assert!(all_differ(&frames), "a frame is in two places");
         assert!(all_differ(&links), "a link is a member twice");
-        let ingress: u64 = self.ingress.iter().map(|(_, len)| u64::from(*len)).sum();
+        let ingress: u64 = self.ingress.iter().map(|(_, len)| u64::from(len)).sum();
+        assert_eq!(self.ingress.len(), self.ingress.iter().count(), "ingress packets");
         assert_eq!(self.ingress.bytes(), ingress, "ingress bytes");
-        assert!(!self.config.mode.is_eql() || self.ingress.is_empty(), "EQL commits at arrival");
+        let may_wait = !self.config.mode.is_eql() || self.catching_up;
+        assert!(may_wait || self.ingress.is_empty(), "EQL commits at arrival");
     }
 }
 
@@ -515,6 +606,18 @@ fn scheduler(config: &BondConfig) -> Scheduler {
         }
         (mode, _) => Scheduler::new(mode),
     }
+}
+
+fn give_up(
+    stats: &mut BondStats,
+    now: Instant,
+    cx: &mut Context,
+    frame: Frame,
+    reason: DropReason,
+) {
+    stats.tx_dropped += 1;
+    cx.drop_frame(frame, reason);
+    cx.trace.record(now, trace::Event::Drop { link: None, reason });
 }
 
 fn drop_on(link: LinkId, now: Instant, cx: &mut Context, frame: Frame, reason: DropReason) {

@@ -1,7 +1,7 @@
 //! What a bond does more when its members are a trunk: headers, control, and what follows from the state
 //! of its paths.
 
-use super::trunk::{Path, Received, ResequencerStats, Standing};
+use super::trunk::{Path, Received, ResequencerStats, Standing, Trunk};
 use super::{Bond, drop_on};
 use crate::Context;
 use crate::frame::{Burst, Frame, LinkId, Place};
@@ -19,6 +19,11 @@ impl Bond {
     /// What was put back into order, when the bond does that.
     pub fn resequencer_stats(&self) -> Option<&ResequencerStats> {
         self.trunk.as_ref()?.resequencer_stats()
+    }
+
+    /// Packets that wait for their predecessors now.
+    pub fn resequencing_frames(&self) -> usize {
+        self.trunk.as_ref().map_or(0, Trunk::held_frames)
     }
 
     /// A datagram arrived over a trunk member.

@@ -26,7 +26,8 @@ impl Host {
     /// Sends an echo request. Without an interface that reaches the peer nothing happens.
     pub fn send_echo(&mut self, now: Instant, cx: &mut Context, echo: Echo) {
         if let Some(id) = self.route(echo.peer) {
-            self.emit_echo(cx, id, icmp::Kind::EchoRequest, echo);
+            // The data of our own requests is zeros, so that only its length is carried.
+            self.emit_echo(cx, id, icmp::Kind::EchoRequest, echo, &[]);
             self.pump(now, cx, id);
         }
     }
@@ -40,38 +41,50 @@ impl Host {
     ) {
         match parse(cx, ip, frame) {
             Err(error) => cx.drop_frame(frame, super::input::reason(error)),
-            Ok((kind, echo)) => {
+            Ok((kind, echo, data)) => {
                 cx.frames.remove(frame);
                 match kind {
-                    icmp::Kind::EchoRequest => self.emit_echo(cx, id, icmp::Kind::EchoReply, echo),
+                    icmp::Kind::EchoRequest => {
+                        self.emit_echo(cx, id, icmp::Kind::EchoReply, echo, &data);
+                    }
                     icmp::Kind::EchoReply => self.events.push_back(Event::EchoReply(echo)),
                 }
             }
         }
     }
 
-    /// The data of an echo is zeros here, so that only its length is carried.
-    fn emit_echo(&mut self, cx: &mut Context, id: InterfaceId, kind: icmp::Kind, echo: Echo) {
+    /// A message with this data, and zeros behind it up to the length of the echo.
+    fn emit_echo(
+        &mut self,
+        cx: &mut Context,
+        id: InterfaceId,
+        kind: icmp::Kind,
+        echo: Echo,
+        data: &[u8],
+    ) {
         let icmp = icmp::Repr { kind, ident: echo.ident, seq: echo.seq };
         let len = icmp::HEADER_LEN as u16 + echo.payload_len;
         let src = self.interfaces[id.0].address;
         let ip = self.ip_repr(src, echo.peer, Protocol::ICMP, len);
         let mut header = [0; HEADER_LEN + icmp::HEADER_LEN];
         ip.emit(&mut header[..HEADER_LEN]);
-        icmp.emit(&mut header[HEADER_LEN..], &[]);
-        let frame = cx.frames.insert(&header, u32::from(echo.payload_len));
+        icmp.emit(&mut header[HEADER_LEN..], data);
+        let elided = u32::from(echo.payload_len) - data.len() as u32;
+        let frame = cx.frames.insert_parts(&header, data, elided);
         self.post(cx, id, frame);
     }
 }
 
+/// The kind, the numbers, and the data that is in memory.
 fn parse(
     cx: &Context,
     ip: &ipv4::Repr,
     frame: Frame,
-) -> Result<(icmp::Kind, Echo), crate::wire::Error> {
+) -> Result<(icmp::Kind, Echo, Vec<u8>), crate::wire::Error> {
     let packet = ipv4::Packet::new_checked(cx.frames.bytes(frame), cx.frames.elided(frame))?;
     let message = icmp::Packet::new_checked(packet.payload(), packet.payload_elided())?;
     let repr = icmp::Repr::parse(&message, integrity(cx, frame))?;
     let payload_len = ip.payload_len - icmp::HEADER_LEN as u16;
-    Ok((repr.kind, Echo { peer: ip.src, ident: repr.ident, seq: repr.seq, payload_len }))
+    let echo = Echo { peer: ip.src, ident: repr.ident, seq: repr.seq, payload_len };
+    Ok((repr.kind, echo, message.payload().to_vec()))
 }

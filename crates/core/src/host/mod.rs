@@ -21,6 +21,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::net::{Ipv4Addr, SocketAddrV4};
 
 pub use echo::Echo;
+pub use sockets::ConnectError;
 
 /// A connection of one host. Never reused.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
@@ -83,6 +84,8 @@ pub struct Host {
     connections: Vec<Option<Slot>>,
     demux: BTreeMap<(u16, SocketAddrV4), ConnectionId>,
     listeners: Vec<Listener>,
+    /// Reaches every address that is no interface's peer.
+    default_route: Option<InterfaceId>,
     events: VecDeque<Event>,
     deadlines: Deadlines,
     rng: Rng,
@@ -99,6 +102,7 @@ impl Host {
             connections: Vec::new(),
             demux: BTreeMap::new(),
             listeners: Vec::new(),
+            default_route: None,
             events: VecDeque::new(),
             deadlines: Deadlines::new(),
             rng,
@@ -153,9 +157,15 @@ impl Host {
         self.links.iter().find(|(known, _)| *known == link).map(|(_, id)| *id)
     }
 
+    /// Sends what is for no interface's peer over this one, whose peer forwards it.
+    pub fn set_default_route(&mut self, id: InterfaceId) {
+        self.default_route = Some(id);
+    }
+
     /// The interface that reaches an address.
     pub fn route(&self, to: Ipv4Addr) -> Option<InterfaceId> {
-        self.interfaces.iter().position(|i| i.peer == to).map(InterfaceId)
+        let direct = self.interfaces.iter().position(|i| i.peer == to).map(InterfaceId);
+        direct.or(self.default_route)
     }
 
     /// A frame arrived from a link.

@@ -48,8 +48,13 @@ impl Host {
 
     /// Accepts connections to a port, each with this configuration.
     pub fn listen(&mut self, port: u16, config: Config) {
-        self.listeners.retain(|listener| listener.port != port);
+        self.stop_listening(port);
         self.listeners.push(Listener { port, config });
+    }
+
+    /// Accepts no more connections to a port; those accepted stay.
+    pub fn stop_listening(&mut self, port: u16) {
+        self.listeners.retain(|listener| listener.port != port);
     }
 
     pub(super) fn is_listening(&self, port: u16) -> bool {

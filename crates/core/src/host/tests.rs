@@ -8,6 +8,8 @@ use crate::tcp::config::{Config, Profile};
 use crate::tcp::{Chunk, Data};
 use crate::time::Duration;
 use crate::units::BitRate;
+use crate::wire::icmp;
+use crate::wire::ipv4::Protocol;
 
 const LINK: LinkId = LinkId(0);
 const ADDRESSES: [Ipv4Addr; 2] = [Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2)];
@@ -125,6 +127,54 @@ fn an_echo_comes_back_with_its_numbers() {
     pair.hosts[0].send_echo(pair.now, &mut pair.cx, nowhere);
     pair.settle();
     assert_eq!(pair.events(0), []);
+}
+
+#[test]
+fn the_data_of_a_request_comes_back() {
+    let mut pair = Pair::new();
+    let (message, payload_len) =
+        (icmp::Repr { kind: icmp::Kind::EchoRequest, ident: 7, seq: 3 }, 15);
+    let ip = pair.hosts[0].ip_repr(ADDRESSES[0], ADDRESSES[1], Protocol::ICMP, payload_len);
+    let mut packet = [0; 35];
+    ip.emit(&mut packet);
+    packet[28..].copy_from_slice(b"as sent");
+    message.emit(&mut packet[20..28], b"as sent");
+    let frame = pair.cx.frames.insert(&packet, 0);
+    pair.hosts[1].handle_frame(pair.now, &mut pair.cx, LINK, frame);
+    let mut burst = Burst::new();
+    pair.hosts[1].poll_transmit(pair.now, &mut pair.cx, LINK, &mut burst);
+    let [reply] = burst.frames[..] else { panic!("one reply") };
+    assert_eq!(pair.cx.frames.bytes(reply)[28..], *b"as sent");
+    pair.hosts[0].handle_frame(pair.now, &mut pair.cx, LINK, reply);
+    let echo = Echo { peer: ADDRESSES[1], ident: 7, seq: 3, payload_len: 7 };
+    assert_eq!(pair.events(0), [Event::EchoReply(echo)]);
+}
+
+#[test]
+fn what_has_no_peer_goes_by_the_default_route() {
+    let mut pair = Pair::new();
+    let config = Config::new(Profile::Modern, 1500);
+    let far = SocketAddrV4::new(Ipv4Addr::new(9, 9, 9, 9), 80);
+    let refused = pair.hosts[0].connect(pair.now, &mut pair.cx, config.clone(), far);
+    assert_eq!(refused, Err(ConnectError::NoRoute));
+    let only = pair.hosts[0].interface_of(LINK).expect("is attached");
+    pair.hosts[0].set_default_route(only);
+    let opened = pair.hosts[0].connect(pair.now, &mut pair.cx, config, far);
+    assert!(opened.is_ok());
+    pair.settle();
+    assert_eq!(pair.cx.work.dropped(DropReason::NotForUs), 1, "the SYN crossed the link");
+}
+
+#[test]
+fn a_port_that_is_listened_at_no_more_resets() {
+    let mut pair = Pair::new();
+    let config = Config::new(Profile::Modern, 1500);
+    let remote = SocketAddrV4::new(ADDRESSES[1], 80);
+    pair.hosts[1].listen(80, config.clone());
+    pair.hosts[1].stop_listening(80);
+    let client = pair.hosts[0].connect(pair.now, &mut pair.cx, config, remote).expect("a route");
+    pair.settle();
+    assert_eq!(pair.events(0), [Event::Tcp(client, tcp::Event::Reset)]);
 }
 
 #[test]

@@ -4,11 +4,13 @@
 pub mod channel;
 pub mod chip;
 pub mod framing;
+pub mod pacer;
 pub mod wire;
 
 pub use channel::{Channel, ChannelConfig, Started};
 pub use chip::Chip;
 pub use framing::{Framer, Framing, Header, LineCoding, Payload};
+pub use pacer::Pacer;
 pub use wire::{Wire, WireConfig};
 
 /// Who decides how fast the channels that share it may send.

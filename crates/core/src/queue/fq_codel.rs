@@ -179,6 +179,15 @@ impl<T> FqCodel<T> {
         self.len == 0
     }
 
+    /// Every item and its length, flow by flow.
+    pub fn iter(&self) -> impl Iterator<Item = (T, u32)>
+    where
+        T: Copy,
+    {
+        let entries = self.queues.iter().flat_map(|queue| &queue.entries);
+        entries.map(|entry| (entry.item, entry.len))
+    }
+
     /// Takes an item of any flow, without judging it; those of one flow in their order.
     pub fn take_any(&mut self) -> Option<(T, u32)> {
         let index = self.queues.iter().position(|queue| !queue.entries.is_empty())?;

@@ -75,10 +75,11 @@ impl Connection {
             return false;
         }
         if is_reset {
-            if repr.seq == self.rcv_nxt {
-                self.enter_closed(Event::Reset);
-            } else {
-                self.challenge(now);
+            match self.state {
+                _ if repr.seq != self.rcv_nxt => self.challenge(now),
+                // The end has been told; a peer that has forgotten us resets what we repeat.
+                State::TimeWait => self.leave_time_wait(),
+                _ => self.enter_closed(Event::Reset),
             }
             return false;
         }
@@ -361,5 +362,11 @@ impl Connection {
         self.timers.clear();
         self.timers.time_wait = Some(now + self.config.time_wait);
         self.pending.raise(Event::Closed);
+    }
+
+    /// Old segments have died out, or the peer says so.
+    pub(super) fn leave_time_wait(&mut self) {
+        self.state = State::Closed;
+        self.timers.clear();
     }
 }

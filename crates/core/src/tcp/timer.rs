@@ -2,7 +2,7 @@
 
 use super::config::AfterTimeout;
 use super::options::Repair;
-use super::{Connection, Event, State};
+use super::{Connection, Event};
 use crate::Context;
 use crate::cc::Phase;
 use crate::time::{Duration, Instant, Reason};
@@ -79,8 +79,7 @@ impl Connection {
             self.acking.due = true;
         }
         if take_if_due(&mut self.timers.time_wait, now) {
-            self.state = State::Closed;
-            self.timers.clear();
+            self.leave_time_wait();
             self.release(cx);
         }
         if take_if_due(&mut self.timers.retransmit, now) {

@@ -129,15 +129,47 @@ pub fn set_ce(bytes: &mut [u8]) -> Marked {
         Some((_, Ecn::Ce)) => return Marked::Marked,
         Some((_, Ecn::Ect0 | Ecn::Ect1)) => {}
     }
+    set_ecn(bytes, Ecn::Ce)
+}
+
+/// What becomes of a packet that was taken out of another.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum Decapsulated {
+    /// It goes on, changed where the outer header tells of something.
+    Passed,
+    /// The outer header says "congestion experienced", and its transport would not hear that from it: it
+    /// has to be dropped.
+    Unheard,
+}
+
+/// Repeats in a packet what has happened to the outer header on its way (RFC 6040, 4.2). What is no IP
+/// packet passes.
+pub fn decapsulate(bytes: &mut [u8], outer: Ecn) -> Decapsulated {
+    let Some((_, inner)) = dscp_ecn(bytes) else {
+        return Decapsulated::Passed;
+    };
+    match (inner, outer) {
+        (Ecn::NotEct, Ecn::Ce) => return Decapsulated::Unheard,
+        (Ecn::Ect0, Ecn::Ect1) | (Ecn::Ect0 | Ecn::Ect1, Ecn::Ce) => {
+            // A header that is cut off is nobody's to mark, and whoever gets it will refuse it.
+            let _cut_off = set_ecn(bytes, outer);
+        }
+        _ => {}
+    }
+    Decapsulated::Passed
+}
+
+/// Writes the congestion codepoint of a packet of either version.
+fn set_ecn(bytes: &mut [u8], ecn: Ecn) -> Marked {
     if bytes[0] >> 4 == 6 {
-        bytes[1] |= (Ecn::Ce as u8) << 4;
+        bytes[1] = bytes[1] & !0x30 | (ecn as u8) << 4;
         return Marked::Marked;
     }
     let Some(fixed) = bytes.first_chunk_mut::<{ ipv4::HEADER_LEN }>() else {
         return Marked::NotCapable;
     };
     let old = u16::from_be_bytes([fixed[0], fixed[1]]);
-    fixed[1] |= Ecn::Ce as u8;
+    fixed[1] = fixed[1] & !3 | ecn as u8;
     let new = u16::from_be_bytes([fixed[0], fixed[1]]);
     let checksum = u16::from_be_bytes([fixed[10], fixed[11]]);
     fixed[10..12].copy_from_slice(&incremental_update(checksum, old, new).to_be_bytes());

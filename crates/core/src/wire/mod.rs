@@ -13,6 +13,7 @@ pub mod slip;
 pub mod tcp;
 pub mod trunk;
 pub mod udp;
+pub mod vnet;
 
 /// Why bytes are not a valid packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -86,6 +86,12 @@ pub struct Repr {
     pub timestamp: u32,
 }
 
+/// Whether a datagram carries a packet, and no record, behind its header.
+pub fn is_data(datagram: &[u8]) -> bool {
+    let place = datagram.first_chunk::<HEADER_LEN>().map(|header| word(header, 2));
+    place.is_some_and(|place| (place >> SEQ_BITS) < u32::from(BUCKETS))
+}
+
 fn word(bytes: &[u8], index: usize) -> u32 {
     let at = 4 * index;
     u32::from_be_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])

@@ -83,7 +83,14 @@ pub(super) fn plan(seed: u64) -> Plan {
 }
 
 fn end(name: &str) -> End {
-    End { name: name.into(), device: None, kind: EndKind::Tun, address: Vec::new(), listen: None }
+    End {
+        name: name.into(),
+        device: None,
+        kind: EndKind::Tun,
+        address: Vec::new(),
+        routes: Vec::new(),
+        listen: None,
+    }
 }
 
 /// Makes a link a tunnel, whose network may carry another rate than it is told.

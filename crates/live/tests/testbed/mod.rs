@@ -2,18 +2,16 @@
 //! more between them. They are gone when the [`Testbed`] is dropped or the test dies.
 
 use serde_json::Value;
-use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
-use std::net::UdpSocket;
-use std::os::fd::AsRawFd;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::thread::JoinHandle;
+use trunkline_live::sys::{namespace, privilege};
 
 /// Why namespaces cannot be made here, if they cannot.
 pub fn missing() -> Option<&'static str> {
-    // SAFETY: a plain system call without arguments.
-    if unsafe { libc::geteuid() } != 0 {
-        return Some("not root");
+    if !privilege::can_change_network() {
+        return Some("CAP_NET_ADMIN is missing");
     }
     let runs = |program: &str, argument: &str| {
         let mut command = Command::new(program);
@@ -86,19 +84,17 @@ impl Testbed {
         line.trim_end().to_owned()
     }
 
-    /// A UDP socket of one end (`home` or `server`), bound to an address.
-    pub fn udp(&self, end: &str, address: &str) -> UdpSocket {
-        let namespace = PathBuf::from(format!("/run/netns/{}-{end}", self.prefix));
-        let address = address.to_owned();
-        // A socket stays in the namespace it was made in, so only a thread of its own goes there.
-        let made = std::thread::spawn(move || {
-            let namespace = File::open(namespace).expect("the namespace is there");
-            // SAFETY: a plain system call on an open descriptor; it moves this thread only.
-            let done = unsafe { libc::setns(namespace.as_raw_fd(), libc::CLONE_NEWNET) };
-            assert_eq!(done, 0, "enter the namespace");
-            UdpSocket::bind(address).expect("bind")
-        });
-        made.join().expect("the thread ends")
+    /// Runs something at one end (`home` or `server`), in a thread of its own.
+    pub fn on<T: Send + 'static>(
+        &self,
+        end: &str,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> JoinHandle<T> {
+        let path = Path::new(namespace::NAMED).join(format!("{}-{end}", self.prefix));
+        std::thread::spawn(move || {
+            namespace::enter(&path).expect("the namespace is there");
+            work()
+        })
     }
 }
 

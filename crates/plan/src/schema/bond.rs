@@ -6,6 +6,7 @@ use crate::diagnostic::{Problem, Problems};
 use crate::model::{Address, Bond, End, EndKind, Link};
 use crate::reader::{self, Section, Taken, Unfit};
 use crate::tree::{Node, Table};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use trunkline_core::bond::Mode;
 
 const MODES_LATER: [&str; 5] =
@@ -25,8 +26,8 @@ const BOND_LATER: [&str; 11] = [
     "arp_interval",
     "primary",
 ];
-const END_LATER: [&str; 7] =
-    ["rp_filter", "routes", "private_key", "psk", "peer_key", "metrics", "drop_privileges"];
+const END_LATER: [&str; 6] =
+    ["rp_filter", "private_key", "psk", "peer_key", "metrics", "drop_privileges"];
 
 /// EQL's own default (`EQL_DEFAULT_MTU`); others take Ethernet's.
 const MTU_EQL: u16 = 576;
@@ -150,10 +151,11 @@ pub(super) fn ends(
         let device = s.opt(problems, "device", device);
         let kind = s.or(problems, "type", EndKind::Tun, reader::choice(&END_KINDS, &[]));
         let address = s.or(problems, "address", Vec::new(), |node| own_addresses(node, &list));
+        let routes = s.or(problems, "routes", Vec::new(), |node| routes(node, &address));
         let listen = s.opt(problems, "listen", tunnel::listen);
         s.later(&END_LATER);
         s.finish(problems);
-        list.push(End { name, device, kind, address, listen });
+        list.push(End { name, device, kind, address, routes, listen });
     }
     for name in used {
         if !list.iter().any(|e| e.name == name) {
@@ -195,16 +197,65 @@ fn own_addresses(node: &Node, ends: &[End]) -> Taken<Vec<Address>> {
 }
 
 fn address(node: &Node) -> Taken<Address> {
-    let text = node.as_text().unwrap_or_default();
-    let parsed = text.split_once('/').and_then(|(ip, prefix)| {
-        let ip: std::net::IpAddr = ip.parse().ok()?;
-        let prefix: u8 = prefix.parse().ok()?;
-        let bits = if ip.is_ipv4() { 32 } else { 128 };
-        (prefix <= bits).then_some(Address { ip, prefix })
-    });
-    parsed.ok_or_else(|| {
+    with_prefix(node).ok_or_else(|| {
         Unfit::new(format!("holds `{}`, which is no address", node.value), ADDRESS_FORM)
     })
+}
+
+/// `IP/BITS`
+fn with_prefix(node: &Node) -> Option<Address> {
+    let (ip, prefix) = node.as_text()?.split_once('/')?;
+    let ip: IpAddr = ip.parse().ok()?;
+    let prefix: u8 = prefix.parse().ok()?;
+    let bits = if ip.is_ipv4() { 32 } else { 128 };
+    (prefix <= bits).then_some(Address { ip, prefix })
+}
+
+const ROUTES_FORM: &str = "[\"10.1.0.0/16\"] or [\"default\"]: networks with their prefix length";
+
+/// Networks, each once. `"default"` is everything, in the versions of IP the end has addresses of.
+fn routes(node: &Node, own: &[Address]) -> Taken<Vec<Address>> {
+    let nodes = node.as_array().ok_or_else(|| Unfit::new("is not an array", ROUTES_FORM))?;
+    let mut list: Vec<Address> = Vec::new();
+    for node in nodes {
+        let found = match node.as_text() {
+            Some("default") => defaults(own)?,
+            _ => vec![network(node)?],
+        };
+        for route in found {
+            if list.contains(&route) {
+                let Address { ip, prefix } = route;
+                return Err(Unfit::new(format!("holds {ip}/{prefix} twice"), "each network once"));
+            }
+            list.push(route);
+        }
+    }
+    Ok(list)
+}
+
+fn defaults(own: &[Address]) -> Taken<Vec<Address>> {
+    let everything: [IpAddr; 2] = [Ipv4Addr::UNSPECIFIED.into(), Ipv6Addr::UNSPECIFIED.into()];
+    let known = |ip: &IpAddr| own.iter().any(|a| a.ip.is_ipv4() == ip.is_ipv4());
+    let found = everything.into_iter().filter(known).map(|ip| Address { ip, prefix: 0 });
+    let found: Vec<Address> = found.collect();
+    match found.is_empty() {
+        true => Err(Unfit::new("holds \"default\", but the end has no address", ADDRESS_FORM)),
+        false => Ok(found),
+    }
+}
+
+/// A network: beyond its prefix there is nothing.
+fn network(node: &Node) -> Taken<Address> {
+    let unfit = |what: &str| Unfit::new(format!("holds `{}`, {what}", node.value), ROUTES_FORM);
+    let route = with_prefix(node).ok_or_else(|| unfit("which is no network"))?;
+    let host_bits = match route.ip {
+        IpAddr::V4(ip) => u128::from(ip.to_bits()) << 96,
+        IpAddr::V6(ip) => ip.to_bits(),
+    };
+    match host_bits.checked_shl(route.prefix.into()).unwrap_or(0) {
+        0 => Ok(route),
+        _ => Err(unfit("which has bits beyond its prefix")),
+    }
 }
 
 /// What members and their bond cannot be together.

@@ -199,6 +199,7 @@ fn default_end(name: &str) -> End {
         device: None,
         kind: crate::model::EndKind::Tun,
         address: Vec::new(),
+        routes: Vec::new(),
         listen: None,
     }
 }

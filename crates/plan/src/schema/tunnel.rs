@@ -97,7 +97,7 @@ fn monitor(s: &mut Section<'_>, trunk: Trunk, problems: &mut Problems) -> Monito
         monitor.probe = s.or(problems, "probe", monitor.probe, reader::some_time);
         monitor.down_after = s.or(problems, "down_after", monitor.down_after, reader::some_time);
         monitor.up_after = s.or(problems, "up_after", monitor.up_after, reader::duration);
-        if monitor.down_after <= monitor.probe {
+        if !monitor.is_sound() {
             let place = s.node("down_after").map_or(s.place, |node| node.place);
             let message = "`down_after` is not longer than `probe`";
             let problem = Problem::new(place, s.key("down_after"), message);

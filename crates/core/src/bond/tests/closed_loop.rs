@@ -233,3 +233,15 @@ fn round_robin_is_twice_the_slowest_line() {
     let got = run(Mode::BalanceRr, &pair(57_600, 14_400, LineCoding::Async8n1), 16_384);
     assert!((380..=410).contains(&got.efficiency), "{}", got.efficiency);
 }
+
+#[test]
+fn a_rate_that_was_too_low_is_forgotten_when_it_is_told_anew() {
+    let mut bed = Bed::new(Mode::Earliest, &[line(0, 300)]);
+    bed.send(576);
+    assert_eq!(bed.poll(0).len(), 1);
+    bed.wait(100);
+    bed.enslave(line(0, 57_600)).expect("told anew");
+    let arrival = bed.bond.member(LinkId(0)).expect("a member").arrival(bed.now, 576);
+    let two = bed.bond.member(LinkId(0)).expect("a member").wire_time(576) * 2;
+    assert_eq!(arrival, bed.now + two);
+}

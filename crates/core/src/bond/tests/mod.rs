@@ -2,6 +2,7 @@
 
 mod closed_loop;
 mod eql;
+mod ingress;
 mod modes;
 mod properties;
 
@@ -43,11 +44,13 @@ struct Bed {
 
 impl Bed {
     fn new(mode: Mode, lines: &[MemberConfig]) -> Bed {
-        let mut bed = Bed {
-            cx: Context::new(),
-            bond: Bond::new(Instant::ZERO, BondConfig::new(mode, 1500)),
-            now: Instant::ZERO,
-        };
+        Bed::with_ingress(mode, BondConfig::new(mode, 1500).ingress, lines)
+    }
+
+    fn with_ingress(mode: Mode, ingress: IngressConfig, lines: &[MemberConfig]) -> Bed {
+        let config = BondConfig { ingress, ..BondConfig::new(mode, 1500) };
+        let mut bed =
+            Bed { cx: Context::new(), bond: Bond::new(Instant::ZERO, config), now: Instant::ZERO };
         bed.cx.trace = trace::Trace::enabled();
         for line in lines {
             bed.enslave(*line).expect("enslaved");
@@ -60,8 +63,12 @@ impl Bed {
     }
 
     fn send(&mut self, len: u32) -> Frame {
+        self.send_of(0, len)
+    }
+
+    fn send_of(&mut self, flow: u32, len: u32) -> Frame {
         let frame = self.cx.frames.insert(&[], len);
-        let meta = FrameMeta { len, flow: 0 };
+        let meta = FrameMeta { len, flow };
         self.bond.send(self.now, &mut self.cx, frame, meta);
         self.bond.check_invariants();
         frame

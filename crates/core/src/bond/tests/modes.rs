@@ -136,3 +136,50 @@ fn the_ingress_queue_is_bounded() {
     assert_eq!(bed.bond.stats().tx_dropped, 1);
     assert_eq!(bed.cx.work.dropped(DropReason::QueueFull), 1);
 }
+
+#[test]
+fn another_mode_loses_neither_packets_nor_members() {
+    let mut bed = Bed::new(Mode::Earliest, &[line(0, 115_200), line(1, 28_800), line(2, 9_600)]);
+    bed.bond.set_config(2).expect("two are enough");
+    assert_eq!(bed.bond.set_mode(bed.now, &mut bed.cx, Mode::Eql), Err(BondError::Full));
+    assert_eq!(bed.bond.config().mode, Mode::Earliest);
+    bed.bond.set_config(3).expect("three are enough");
+    let mut left: Vec<Frame> = (0..60).map(|_| bed.send(1000)).collect();
+    for mode in [Mode::Eql, Mode::BalanceRr, Mode::ActiveBackup, Mode::EqlEarly, Mode::Earliest] {
+        bed.bond.set_mode(bed.now, &mut bed.cx, mode).expect("another mode");
+        bed.bond.check_invariants();
+        let newest_first = bed.bond.members()[0].link() == LinkId(2);
+        assert_eq!((bed.bond.members().len(), newest_first), (3, mode.is_eql()));
+        for link in [0, 1, 2, 0] {
+            for frame in bed.poll(link) {
+                left.retain(|waiting| *waiting != frame);
+                bed.cx.frames.remove(frame);
+                bed.transmitted(link, 1000);
+            }
+        }
+    }
+    assert_eq!((bed.bond.stats().tx_dropped, bed.bond.held_frames()), (0, left.len()));
+    assert!(bed.bond.members().iter().all(|member| member.stats().tx_dropped == 0));
+}
+
+#[test]
+fn only_a_trunk_has_a_monitor() {
+    let mut bed = Bed::new(Mode::Earliest, &[line(0, 115_200)]);
+    let refused = bed.bond.set_monitor(bed.now, trunk::Monitor::default());
+    assert_eq!(refused, Err(BondError::NotTrunk));
+}
+
+#[test]
+fn a_burst_is_of_one_length_but_for_its_last() {
+    let mut bed = Bed::new(Mode::Eql, &[line(0, 1_000_000_000)]);
+    for len in [1400, 1400, 600, 600, 600, 1400, 1400] {
+        bed.send(len);
+    }
+    let mut lens = || -> Vec<usize> {
+        let burst = bed.poll(0);
+        burst.iter().map(|frame| bed.cx.frames.len(*frame)).collect()
+    };
+    assert_eq!(lens(), [1400, 1400, 600]);
+    assert_eq!(lens(), [600, 600]);
+    assert_eq!(lens(), [1400, 1400]);
+}

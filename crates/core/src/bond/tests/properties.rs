@@ -1,31 +1,34 @@
 //! What holds for every mode under any script of events.
 
 use super::*;
+use crate::queue::FqCodelConfig;
 use proptest::prelude::*;
 
 const LINKS: u16 = 3;
 
 #[derive(Clone, Debug)]
 enum Op {
-    Send(u32),
+    Send(u32, u32),
     Poll(u16),
     Transmitted(u16),
     Link(u16, LinkChange),
     Wait(u64),
     Enslave(u16),
     Emancipate(u16),
+    SetMode(Mode),
 }
 
 fn op() -> impl Strategy<Value = Op> {
     let change = prop_oneof![Just(LinkChange::Up), Just(LinkChange::Down)];
     prop_oneof![
-        8 => (1u32..1500).prop_map(Op::Send),
+        8 => (1u32..1500, 0u32..6).prop_map(|(len, flow)| Op::Send(len, flow)),
         4 => (0..LINKS).prop_map(Op::Poll),
         4 => (0..LINKS).prop_map(Op::Transmitted),
         1 => (0..LINKS, change).prop_map(|(link, change)| Op::Link(link, change)),
         1 => (0u64..1500).prop_map(Op::Wait),
         1 => (0..LINKS).prop_map(Op::Enslave),
         1 => (0..LINKS).prop_map(Op::Emancipate),
+        1 => mode().prop_map(Op::SetMode),
     ]
 }
 
@@ -41,6 +44,16 @@ fn limit() -> impl Strategy<Value = Limit> {
     ]
 }
 
+/// Queues that the scripts above fill.
+fn ingress() -> impl Strategy<Value = IngressConfig> {
+    let fq_codel = |limit| FqCodelConfig { limit, queues: 4, ..FqCodelConfig::new(1500) };
+    prop_oneof![
+        Just(IngressConfig::DropTail(Limit::Packets(64))),
+        (1u64..20_000).prop_map(move |n| IngressConfig::FqCodel(fq_codel(Limit::Bytes(n)))),
+        (1u32..20).prop_map(move |n| IngressConfig::FqCodel(fq_codel(Limit::Packets(n)))),
+    ]
+}
+
 /// A bond, and a world around it that takes what it hands out.
 struct World {
     bed: Bed,
@@ -51,9 +64,9 @@ struct World {
 }
 
 impl World {
-    fn new(mode: Mode, queue: Limit) -> World {
+    fn new(mode: Mode, queue: Limit, ingress: IngressConfig) -> World {
         let mut world = World {
-            bed: Bed::new(mode, &[]),
+            bed: Bed::with_ingress(mode, ingress, &[]),
             queue,
             sent: 0,
             handed_out: 0,
@@ -78,8 +91,8 @@ impl World {
 
     fn apply(&mut self, op: &Op) {
         match *op {
-            Op::Send(len) => {
-                self.bed.send(len);
+            Op::Send(len, flow) => {
+                self.bed.send_of(flow, len);
                 self.sent += 1;
             }
             Op::Poll(link) => {
@@ -101,6 +114,12 @@ impl World {
                 // An error only says that it was no member.
                 self.bed.bond.emancipate(self.bed.now, &mut self.bed.cx, LinkId(link)).ok();
             }
+            Op::SetMode(mode) => {
+                self.bed
+                    .bond
+                    .set_mode(self.bed.now, &mut self.bed.cx, mode)
+                    .expect("room for three");
+            }
         }
         self.bed.bond.check_invariants();
     }
@@ -113,8 +132,8 @@ impl World {
 
 proptest! {
     #[test]
-    fn frames_are_conserved(mode in mode(), queue in limit(), script in prop::collection::vec(op(), 1..120)) {
-        let mut world = World::new(mode, queue);
+    fn frames_are_conserved(mode in mode(), queue in limit(), ingress in ingress(), script in prop::collection::vec(op(), 1..120)) {
+        let mut world = World::new(mode, queue, ingress);
         for op in &script {
             world.apply(op);
             let dropped: u64 = world.bed.cx.work.drops.iter().sum();
@@ -127,22 +146,22 @@ proptest! {
     }
 
     #[test]
-    fn only_eql_picks_a_full_member_and_nobody_a_dead_one(mode in mode(), queue in limit(), len in 1u32..1500, script in prop::collection::vec(op(), 1..120)) {
-        let mut world = World::new(mode, queue);
+    fn only_eql_picks_a_full_member_and_nobody_a_dead_one(mode in mode(), queue in limit(), ingress in ingress(), len in 1u32..1500, script in prop::collection::vec(op(), 1..120)) {
+        let mut world = World::new(mode, queue, ingress);
         for op in &script {
             world.apply(op);
             if let Target::One { member, .. } = world.pick(len).target {
                 let member = &world.bed.bond.members()[member];
                 prop_assert!(member.is_up());
-                prop_assert!(mode.is_eql() || !member.is_full(len));
+                prop_assert!(world.bed.bond.config().mode.is_eql() || !member.is_full(len));
             }
         }
     }
 
     #[test]
-    fn pick_is_pure(mode in mode(), queue in limit(), len in 1u32..1500, script in prop::collection::vec(op(), 1..60)) {
-        let mut world = World::new(mode, queue);
-        let mut twin = World::new(mode, queue);
+    fn pick_is_pure(mode in mode(), queue in limit(), ingress in ingress(), len in 1u32..1500, script in prop::collection::vec(op(), 1..60)) {
+        let mut world = World::new(mode, queue, ingress);
+        let mut twin = World::new(mode, queue, ingress);
         for op in &script {
             world.apply(op);
             let first = world.pick(len);
@@ -153,8 +172,8 @@ proptest! {
     }
 
     #[test]
-    fn empty_poll_stays_empty(mode in mode(), queue in limit(), link in 0..LINKS, later in 0u64..5000, script in prop::collection::vec(op(), 1..120)) {
-        let mut world = World::new(mode, queue);
+    fn empty_poll_stays_empty(mode in mode(), queue in limit(), ingress in ingress(), link in 0..LINKS, later in 0u64..5000, script in prop::collection::vec(op(), 1..120)) {
+        let mut world = World::new(mode, queue, ingress);
         for op in &script {
             world.apply(op);
         }
@@ -174,8 +193,8 @@ proptest! {
     }
 
     #[test]
-    fn nothing_waits_for_ever(mode in mode(), queue in limit(), script in prop::collection::vec(op(), 1..120)) {
-        let mut world = World::new(mode, queue);
+    fn nothing_waits_for_ever(mode in mode(), queue in limit(), ingress in ingress(), script in prop::collection::vec(op(), 1..120)) {
+        let mut world = World::new(mode, queue, ingress);
         for op in &script {
             world.apply(op);
         }

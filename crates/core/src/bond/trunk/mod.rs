@@ -57,6 +57,13 @@ pub struct Monitor {
     pub up_after: Duration,
 }
 
+impl Monitor {
+    /// Whether a path is probed at all, and before it is taken for dead.
+    pub fn is_sound(&self) -> bool {
+        !self.probe.is_zero() && self.probe < self.down_after
+    }
+}
+
 impl Default for Monitor {
     /// Fit for tunnels over the Internet.
     fn default() -> Self {
@@ -94,6 +101,9 @@ pub(super) struct Trunk {
     /// The next sequence of each bucket.
     next: Box<[BucketSeq]>,
     paths: Vec<Path>,
+    /// The next path sequences of links that have left. One that comes back goes on with them: the peer
+    /// would take lower ones for datagrams it has had.
+    left: Vec<(LinkId, u32)>,
     resequencer: Option<Resequencer>,
     peer_epoch: Option<u32>,
 }
@@ -114,6 +124,7 @@ impl Trunk {
             config,
             next: vec![BucketSeq::new(config.epoch); usize::from(BUCKETS)].into(),
             paths: Vec::new(),
+            left: Vec::new(),
             resequencer: match config.reorder {
                 Reorder::Off => None,
                 Reorder::PerFlow { max } => Some(Resequencer::new(max)),
@@ -128,6 +139,11 @@ impl Trunk {
 
     pub(super) fn resequencer_stats(&self) -> Option<&ResequencerStats> {
         self.resequencer.as_ref().map(Resequencer::stats)
+    }
+
+    pub(super) fn set_monitor(&mut self, now: Instant, monitor: Monitor) {
+        self.config.monitor = monitor;
+        self.paths.iter_mut().for_each(|path| path.set_monitor(now, monitor));
     }
 
     /// How many packets wait for their predecessors.
@@ -153,7 +169,9 @@ impl Trunk {
     pub(super) fn add(&mut self, now: Instant, member: &Member, mtu: u16) {
         let link = member.link();
         if self.path(link).is_none() {
-            self.paths.push(Path::new(now, link, &self.config));
+            let left = self.left.iter().find(|(left, _)| *left == link);
+            let first_seq = left.map_or(self.config.epoch, |(_, next)| *next);
+            self.paths.push(Path::new(now, link, first_seq, self.config.monitor));
         }
         let times = (member.wire_time(CONTROL_BODY), member.wire_time(u32::from(mtu)));
         if let Some(path) = self.path_mut(link) {
@@ -162,7 +180,12 @@ impl Trunk {
     }
 
     pub(super) fn remove(&mut self, link: LinkId) {
-        self.paths.retain(|path| path.link() != link);
+        let Some(index) = self.paths.iter().position(|path| path.link() == link) else {
+            return;
+        };
+        let next = self.paths.remove(index).next_seq();
+        self.left.retain(|(left, _)| *left != link);
+        self.left.push((link, next));
     }
 
     /// The next place in a flow's bucket.

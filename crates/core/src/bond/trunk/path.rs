@@ -13,8 +13,8 @@
 //!   `down_after`, and up again after `up_after` of answered probes, or at once when no other is up.
 //!   All waits are stretched by what slow lines take for a packet.
 
+use super::Monitor;
 use super::window::{Seen, Window};
-use super::{Config, Monitor};
 use crate::frame::{LinkChange, LinkId};
 use crate::time::{Duration, Instant, Reason};
 use crate::units::Ratio;
@@ -42,6 +42,17 @@ pub enum Standing {
     Suspect,
     /// It is dead, and probed.
     Down,
+}
+
+impl Standing {
+    /// The name in output.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Standing::Good => "good",
+            Standing::Suspect => "suspect",
+            Standing::Down => "down",
+        }
+    }
 }
 
 /// What is known about a path for diagnostics.
@@ -148,13 +159,13 @@ fn difference(a: u32, b: u32) -> i32 {
 
 impl Path {
     /// A path that is believed to work, and asks for the proof.
-    pub(super) fn new(now: Instant, link: LinkId, config: &Config) -> Path {
+    pub(super) fn new(now: Instant, link: LinkId, first_seq: u32, monitor: Monitor) -> Path {
         Path {
             link,
-            monitor: config.monitor,
+            monitor,
             carrier: LinkChange::Up,
             standing: Standing::Good,
-            next_seq: config.epoch,
+            next_seq: first_seq,
             incoming: None,
             confirmed: None,
             confirmed_at: now,
@@ -163,7 +174,7 @@ impl Path {
             pending: Some(Control::Probe),
             wanted: None,
             control_from: now,
-            probe_at: now + config.monitor.probe,
+            probe_at: now + monitor.probe,
             feedback_at: None,
             control_time: Duration::ZERO,
             packet_time: Duration::ZERO,
@@ -175,6 +186,10 @@ impl Path {
     /// The link.
     pub const fn link(&self) -> LinkId {
         self.link
+    }
+    /// The number of the next datagram.
+    pub(super) const fn next_seq(&self) -> u32 {
+        self.next_seq
     }
     /// Whether it is used.
     pub const fn standing(&self) -> Standing {
@@ -205,6 +220,12 @@ impl Path {
     pub(super) fn set_line(&mut self, control: Duration, packet: Duration) {
         (self.control_time, self.packet_time) = (control, packet);
         self.peer_every = self.peer_every.max(self.every());
+    }
+
+    /// Is watched otherwise from now on.
+    pub(super) fn set_monitor(&mut self, now: Instant, monitor: Monitor) {
+        self.monitor = monitor;
+        self.probe_at = self.probe_at.min(now + self.probe_every());
     }
 
     fn every(&self) -> Duration {

@@ -98,6 +98,21 @@ fn a_reset_counts_only_at_rcv_nxt_and_is_challenged_elsewhere() {
 }
 
 #[test]
+fn a_reset_after_the_end_is_no_news() {
+    let mut pair = Pair::modern().established();
+    pair.close(A);
+    pair.run_for(SECOND);
+    pair.close(B);
+    pair.run_for(SECOND);
+    assert_eq!(pair.end(A).state(), State::TimeWait);
+    let next = pair.sent_by(B).last().unwrap().repr.seq + 1;
+    let before = pair.events[A].clone();
+    pair.inject(A, Repr { seq: next, flags: Flags::RST, ..Repr::default() }, b"");
+    assert_eq!(pair.end(A).state(), State::Closed);
+    assert_eq!(pair.events[A], before, "the application knows that it closed in order");
+}
+
+#[test]
 fn old_timestamps_are_dropped_but_answered() {
     let mut pair = Pair::modern().established();
     pair.cut = [true; 2];

@@ -142,6 +142,32 @@ fn only_capable_packets_are_marked() {
     assert_eq!((flow_hash(&[]), flow_hash(&[0x12, 0xff])), (0, 0));
 }
 
+/// The table of RFC 6040, 4.2, row by row: inner not-ECT, ECT(1), ECT(0), CE under the same outside.
+#[test]
+fn what_happened_outside_is_repeated_inside() {
+    use Ecn::{Ce, Ect0, Ect1, NotEct};
+    let table = [
+        (NotEct, [Some(NotEct), Some(NotEct), Some(NotEct), None]),
+        (Ect1, [Some(Ect1), Some(Ect1), Some(Ect1), Some(Ce)]),
+        (Ect0, [Some(Ect0), Some(Ect1), Some(Ect0), Some(Ce)]),
+        (Ce, [Some(Ce); 4]),
+    ];
+    for build in [v4 as Build, v6] {
+        for (inner, row) in table {
+            for (outer, after) in [NotEct, Ect1, Ect0, Ce].into_iter().zip(row) {
+                let mut bytes = build(6, inner, &[1, 2, 3, 4]);
+                let verdict = decapsulate(&mut bytes, outer);
+                let passes =
+                    [Decapsulated::Unheard, Decapsulated::Passed][after.is_some() as usize];
+                assert_eq!(verdict, passes, "{inner:?} in {outer:?}");
+                assert_eq!(bytes, build(6, after.unwrap_or(inner), &[1, 2, 3, 4]));
+            }
+        }
+    }
+    assert_eq!(decapsulate(&mut [], Ce), Decapsulated::Passed);
+    assert_eq!(decapsulate(&mut [0x45, 2, 0], Ce), Decapsulated::Passed);
+}
+
 proptest! {
     #[test]
     fn arbitrary_bytes_never_panic_and_marking_changes_no_flow(

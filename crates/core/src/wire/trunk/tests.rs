@@ -23,6 +23,8 @@ proptest! {
             Err(Error::Truncated) => prop_assert!(bytes.len() < HEADER_LEN),
             Err(_) => prop_assert_eq!((bytes[8], bytes[9] >> 4), (0xff, 0xf)),
         }
+        let data = matches!(Repr::parse(&bytes), Ok(Repr { kind: Kind::Data(_), .. }));
+        prop_assert_eq!(is_data(&bytes), data);
         if let Ok(record) = Record::parse(&bytes) {
             prop_assert_eq!(&record.emit()[..], &bytes[..RECORD_LEN]);
         }

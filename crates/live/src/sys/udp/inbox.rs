@@ -93,6 +93,11 @@ impl Inbox {
         Ok(count)
     }
 
+    /// How many messages one call receives at most.
+    pub const fn room(&self) -> usize {
+        MESSAGES
+    }
+
     /// What the last call received, first to last.
     pub fn datagrams(&self) -> impl Iterator<Item = Datagram<'_>> {
         let rooms = self.buffer.chunks_exact(MESSAGE_BYTES);

@@ -1,12 +1,12 @@
-//! When the wire has what was sent: a socket takes everything at once and says nothing, so a member's
-//! frames are counted out at its rate.
+//! When the wire has what was sent: what takes everything at once and says nothing, such as a socket, has
+//! its frames counted out at the member's rate.
 //!
 //! The next burst is due when the last bit of the one before is out. A wake-up that comes late is made
 //! up for, within two milliseconds: otherwise every late timer would cost rate.
 
-use trunkline_core::link::Framing;
-use trunkline_core::time::{Duration, Instant};
-use trunkline_core::units::{BitRate, RateClock};
+use super::Framing;
+use crate::time::{Duration, Instant};
+use crate::units::{BitRate, RateClock};
 
 /// How far a burst may be counted back: twice the longest burst. It is also how much a member that has
 /// been idle may be ahead of its rate.
@@ -30,10 +30,15 @@ impl Pacer {
         Pacer { clock, framing, free_at: Instant::ZERO, in_flight: None }
     }
 
-    /// Changes the rate for what comes next.
-    pub fn set_rate(&mut self, rate: BitRate, framing: Framing) {
+    /// Changes the rate. What is under way is out no later than at the new rate, or a rate that was far
+    /// too low would last as long as it says.
+    pub fn set_rate(&mut self, now: Instant, rate: BitRate, framing: Framing) {
         self.clock = RateClock::new(rate);
         self.framing = framing;
+        let bytes = self.in_flight.map_or(0, |(_, bytes)| bytes);
+        let time = rate.time_for_bits(framing.mean_wire_millibits(bytes) / 1000);
+        self.free_at = self.free_at.min(now + time);
+        self.in_flight = self.in_flight.map(|(_, bytes)| (self.free_at, bytes));
     }
 
     /// Whether the wire takes a burst.
@@ -63,7 +68,7 @@ impl Pacer {
         self.in_flight.take_if(|(at, _)| *at <= now).map(|(_, bytes)| bytes)
     }
 
-    /// Forgets what is under way: the link is down.
+    /// Forgets what is under way: the link went down, or came back.
     pub fn reset(&mut self) {
         self.in_flight = None;
     }
@@ -101,5 +106,14 @@ mod tests {
         assert_eq!(pacer.finish(at(1_002_999)), None);
         assert_eq!(pacer.finish(at(1_003_000)), Some(5000));
         assert!(pacer.is_idle());
+    }
+    #[test]
+    fn a_rate_that_was_far_too_low_does_not_last() {
+        let mut pacer = Pacer::new(BitRate::from_bps(300), Framing::PLAIN);
+        pacer.start(at(1_000_000), [1000].into_iter());
+        pacer.set_rate(at(2_000_000), BitRate::from_bps(8_000_000), Framing::PLAIN);
+        assert_eq!(pacer.deadline(), Some(at(2_001_000)));
+        pacer.set_rate(at(2_000_000), BitRate::from_bps(300), Framing::PLAIN);
+        assert_eq!(pacer.finish(at(2_001_000)), Some(1000));
     }
 }
