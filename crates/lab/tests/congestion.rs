@@ -105,13 +105,26 @@ fn veg_5_beside_reno_vegas_starves_the_more_the_larger_the_buffer() {
     }
 }
 
-#[test]
-fn veg_6_two_vegas_flows_share() {
-    let goodputs = Line { queue: "\"100KB\"", ..PATH }.goodputs(&["cc = \"vegas\""; 2]);
+/// Jain's index of two Vegas flows on a path of this rate.
+fn jain_of_two(kbit: f64, slow_start: &str) -> f64 {
+    let vegas =
+        format!("cc = \"vegas\", initial_window = 2, vegas = {{ slow_start = \"{slow_start}\" }}");
+    let goodputs = Line { kbit, queue: "\"400KB\"", ..PATH }.goodputs(&[&*vegas; 2]);
     let (sum, squares): (f64, f64) =
         (goodputs.iter().sum(), goodputs.iter().map(|goodput| goodput * goodput).sum());
-    let jain = sum * sum / (goodputs.len() as f64 * squares);
-    assert!(jain >= 0.8, "{goodputs:?}: {jain}");
+    sum * sum / (goodputs.len() as f64 * squares)
+}
+
+/// They start together: one that comes while the other fills the queue takes that for the path and gets
+/// more, as Vegas does.
+#[test]
+fn veg_6_two_vegas_flows_share() {
+    for kbit in [1000.0, 2000.0, 5000.0, 10_000.0] {
+        for slow_start in ["every-rtt", "every-other-rtt"] {
+            let jain = jain_of_two(kbit, slow_start);
+            assert!(jain >= 0.8, "{kbit} kbit/s, {slow_start}: {jain}");
+        }
+    }
 }
 
 #[test]

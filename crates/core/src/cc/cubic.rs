@@ -151,7 +151,7 @@ impl Cubic {
                 epoch: None,
             },
             prior: None,
-            hystart: settings.tuning.cubic.hystart.then(HyStart::new),
+            hystart: settings.tuning.cubic.hystart.then(HyStart::default),
             srtt: None,
             seen: Instant::ZERO,
         }
@@ -318,7 +318,7 @@ impl CongestionControl for Cubic {
         window.ssthresh = window.ssthresh.max(window.cwnd / 4 * 3);
         window.cwnd = window.cwnd.min(self.initial);
         window.epoch = None;
-        self.hystart = self.hystart.map(|_| HyStart::new());
+        self.hystart = self.hystart.map(|_| HyStart::default());
     }
 
     fn cwnd(&self) -> u32 {

@@ -24,18 +24,16 @@ pub enum Step {
     Leave,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 enum Stage {
+    #[default]
     SlowStart,
     /// Conservative slow start: since a round trip of `baseline` seemed long, with `rounds` to go.
-    Conservative {
-        baseline: Duration,
-        rounds: u32,
-    },
+    Conservative { baseline: Duration, rounds: u32 },
 }
 
 /// Where the first slow start stands.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct HyStart {
     stage: Stage,
     round: Option<Round>,
@@ -46,11 +44,6 @@ pub struct HyStart {
 }
 
 impl HyStart {
-    /// At the start of a connection.
-    pub const fn new() -> Self {
-        HyStart { stage: Stage::SlowStart, round: None, last: None, current: None, samples: 0 }
-    }
-
     /// Takes an acknowledgment that counts `acked` bytes of segments of `mss` bytes.
     pub fn on_ack(&mut self, sample: &AckSample, acked: u32, mss: u32) -> Step {
         let mut round = self.round.unwrap_or(Round::starting(sample.snd_nxt));
@@ -123,7 +116,7 @@ mod tests {
     impl Sender {
         fn new(segments: u32) -> Sender {
             let snd_una = SeqNumber(u32::MAX - 7 * MSS);
-            Sender { hystart: HyStart::new(), cwnd: segments * MSS, snd_una, left: false }
+            Sender { hystart: HyStart::default(), cwnd: segments * MSS, snd_una, left: false }
         }
 
         /// A window's acknowledgments.
@@ -218,6 +211,6 @@ mod tests {
             snd_nxt: SeqNumber(2),
             phase: Phase::Open,
         };
-        assert_eq!(HyStart::new().on_ack(&sample, 44 * MSS, MSS), Step::Grow(8 * MSS));
+        assert_eq!(HyStart::default().on_ack(&sample, 44 * MSS, MSS), Step::Grow(8 * MSS));
     }
 }

@@ -4,7 +4,9 @@
 //!
 //! In the form Linux deploys: samples are filtered by the minimum of a round, a round of two samples or
 //! fewer is a step of Reno, and finding and repairing losses is left as it is. While a loss is repaired
-//! it is Reno. Slow start doubles in every round trip; the paper's own, in every other, can be had.
+//! it is Reno. Slow start doubles in every round trip, and what the shortest one of a growing round says
+//! is about its beginning: it overshoots, and a segment per round trip leads back. The paper's slow start,
+//! which doubles in every other, can be had; it sees the queue it made.
 //!
 //! Deviation: the window grows only while it is in use. Deployed systems let the window of a sender with
 //! little to say grow by a segment per round trip.

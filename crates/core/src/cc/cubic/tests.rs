@@ -175,7 +175,7 @@ fn a_round_trip_never_adds_more_than_half() {
 
 /// Slow start into a queue of a line that sends a segment per millisecond, 50 ms away.
 fn leaves_slow_start_at(hystart: bool) -> u32 {
-    let mut cubic = Cubic { hystart: hystart.then(HyStart::new), ..cubic(10, None) };
+    let mut cubic = Cubic { hystart: hystart.then(HyStart::default), ..cubic(10, None) };
     let mut snd_una = SeqNumber(0);
     for _ in 0..1000 {
         let cwnd = cubic.cwnd();
