@@ -3,7 +3,9 @@
 use crate::output::Output;
 use comfy_table::{Attribute, Cell, CellAlignment, Color, ContentArrangement, Table, presets};
 use trunkline_lab::library::Ready;
-use trunkline_lab::result::{Failure, Figure, ResultDocument, Summary, Verdict, VerifyDocument};
+use trunkline_lab::result::{
+    Failure, Figure, FlowResult, ResultDocument, Summary, Verdict, VerifyDocument,
+};
 
 fn plain(header: &[&str]) -> Table {
     let mut table = Table::new();
@@ -50,6 +52,7 @@ pub(crate) fn result(document: &ResultDocument, output: &Output) -> String {
     }
     text += &expectations(document, output);
     text += &parameters(document, output);
+    text += &notes(&document.flows);
     text += &failures(&document.failures);
     text + &summary(&document.summary)
 }
@@ -242,14 +245,24 @@ fn expectations(document: &ResultDocument, output: &Output) -> String {
     render(table, output) + &notes.text() + "\n"
 }
 
+/// What is to be said of flows, one line each.
+fn notes(flows: &[FlowResult]) -> String {
+    let noted = flows.iter().filter_map(|f| f.note.as_ref().map(|note| (f, note)));
+    paragraph(noted.map(|(f, note)| of_flow("note", &f.run, &f.flow, note)))
+}
+
 /// Flows that broke, one line each.
 fn failures(failures: &[Failure]) -> String {
-    let line = |failure: &Failure| {
-        let Failure { run, flow, why } = failure;
-        let run = if run.is_empty() { String::new() } else { format!("{run}: ") };
-        format!("FAILED {run}{flow}: {why}\n")
-    };
-    let lines: String = failures.iter().map(line).collect();
+    paragraph(failures.iter().map(|f| of_flow("FAILED", &f.run, &f.flow, &f.why)))
+}
+
+fn of_flow(what: &str, run: &str, flow: &str, why: &str) -> String {
+    let run = if run.is_empty() { String::new() } else { format!("{run}: ") };
+    format!("{what} {run}{flow}: {why}\n")
+}
+
+fn paragraph(lines: impl Iterator<Item = String>) -> String {
+    let lines: String = lines.collect();
     if lines.is_empty() { lines } else { lines + "\n" }
 }
 

@@ -11,11 +11,12 @@ use trunkline_core::host::{Host, InterfaceId};
 use trunkline_core::link::channel::{Channel, ChannelConfig, Clocking};
 use trunkline_core::link::wire::WireConfig;
 use trunkline_core::link::{Chip, Pacer};
-use trunkline_core::queue::Limit;
+use trunkline_core::queue::{FqCodel, FqCodelConfig, Limit, Queue, Red, RedConfig, StepEcn};
 use trunkline_core::rng::Rng;
 use trunkline_core::time::{Duration, Instant};
 use trunkline_core::trace::Direction;
-use trunkline_plan::model::{self, LinkKind, Plan};
+use trunkline_core::units::BitRate;
+use trunkline_plan::model::{self, Discipline, LinkKind, LinkLab, Plan};
 
 /// The port the first flow's receiver listens on; the others follow by one.
 pub(crate) const FIRST_PORT: u16 = 5001;
@@ -48,7 +49,7 @@ pub fn world(plan: &Plan, seed: u64) -> World {
         for &member in &bond.members {
             let lanes = [0, 1].map(|lane| {
                 let config = member_config(plan, bond, member, lane);
-                let channel = channel(plan, member, lane, &rng);
+                let channel = channel(plan, bond.mtu, member, lane, &rng);
                 let pacer = pacer(&plan.links[member], lane);
                 Lane::new(channel, pacer, ends[lane], ends[1 - lane], interfaces[lane], config)
             });
@@ -138,7 +139,7 @@ fn attach(
 }
 
 /// Bits per second in one direction: lane 0 runs up.
-fn rate(rates: model::Rates, lane: usize) -> trunkline_core::units::BitRate {
+fn rate(rates: model::Rates, lane: usize) -> BitRate {
     if lane == 0 { rates.up } else { rates.down }
 }
 
@@ -160,7 +161,7 @@ fn member_config(plan: &Plan, bond: &model::Bond, member: usize, lane: usize) ->
     }
 }
 
-fn channel(plan: &Plan, member: usize, lane: usize, rng: &Rng) -> Channel {
+fn channel(plan: &Plan, mtu: u16, member: usize, lane: usize, rng: &Rng) -> Channel {
     let link = &plan.links[member];
     let on_chip = plan.lab.chips.iter().any(|chip| chip.links.contains(&member));
     let config = ChannelConfig {
@@ -180,7 +181,37 @@ fn channel(plan: &Plan, member: usize, lane: usize, rng: &Rng) -> Channel {
         },
         queue: link.lab.rate.map(|_| link.lab.queue),
     };
-    Channel::new(config, rng.fork("link").fork(&link.name).fork(["up", "down"][lane]))
+    let rng = rng.fork("link").fork(&link.name).fork(["up", "down"][lane]);
+    let queue = discipline(&link.lab, config.rate, mtu, &rng);
+    let channel = Channel::new(config, rng);
+    match queue {
+        Some(queue) => channel.with_queue(queue),
+        None => channel,
+    }
+}
+
+/// The network's queue in front of a transmitter of this rate, where it is not a drop-tail one.
+fn discipline(lab: &LinkLab, rate: BitRate, mtu: u16, rng: &Rng) -> Option<Queue> {
+    let limit = lab.queue.at_rate(rate);
+    Some(match lab.discipline {
+        Discipline::DropTail => return None,
+        Discipline::StepEcn { mark } => Queue::StepEcn(StepEcn::new(limit, mark.at_rate(rate))),
+        Discipline::FqCodel => {
+            Queue::FqCodel(FqCodel::new(FqCodelConfig { limit, ..FqCodelConfig::new(mtu) }))
+        }
+        Discipline::Red { min, max, probability_max, weight_log2, above } => {
+            let config = RedConfig {
+                limit,
+                min: min.at_rate(rate),
+                max: max.at_rate(rate),
+                probability_max,
+                weight_log2,
+                above,
+                packet_time: rate.time_for_bits(8 * u64::from(mtu)),
+            };
+            Queue::Red(Red::new(config, rng.fork("queue")))
+        }
+    })
 }
 
 /// A serial line's transmitter tells its sender when a frame is out. A tunnel's network tells nobody: what

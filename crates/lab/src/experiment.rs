@@ -389,6 +389,7 @@ fn flows(points: &[Point], measurements: &[Measurement]) -> Vec<FlowResult> {
         m.measured.flows.iter().map(|(flow, metrics)| FlowResult {
             run: point.label.clone(),
             flow: flow.clone(),
+            note: m.measured.notes.get(flow).cloned(),
             metrics: metrics.clone(),
         })
     });

@@ -6,6 +6,7 @@ use crate::build::FIRST_PORT;
 use crate::result::median;
 use crate::world::{Lane, World};
 use std::collections::BTreeMap;
+use trunkline_core::cc;
 use trunkline_core::frame::LinkId;
 use trunkline_core::host::ConnectionId;
 use trunkline_core::tcp::{Connection, Stats};
@@ -24,6 +25,8 @@ pub(crate) struct Measured {
     causes: BTreeMap<String, String>,
     /// Flows that broke or delivered wrong bytes, and how.
     pub(crate) failures: Vec<(String, String)>,
+    /// What else a reader should know of a flow, by its name.
+    pub(crate) notes: BTreeMap<String, String>,
     pub(crate) packet_hops: u64,
     pub(crate) virtual_time: Duration,
 }
@@ -50,10 +53,12 @@ pub(crate) fn measure(plan: &Plan, world: &World) -> Measured {
     let mut flows = BTreeMap::new();
     let mut causes = BTreeMap::new();
     let mut failures = Vec::new();
+    let mut notes = BTreeMap::new();
     for (index, (flow, app)) in plan.lab.flows.iter().zip(&world.apps).enumerate() {
         let (metrics, cause) = match app {
             App::Bulk(bulk) => {
                 failures.extend(failure(&bulk.record).map(|how| (flow.name.clone(), how)));
+                notes.extend(bulk_note(world, bulk).map(|note| (flow.name.clone(), note)));
                 (bulk_metrics(plan, world, index, flow, bulk), bulk_cause(bulk))
             }
             App::Ping(ping) => (ping_metrics(ping, end), ping_cause(ping)),
@@ -65,7 +70,8 @@ pub(crate) fn measure(plan: &Plan, world: &World) -> Measured {
         .map(|index| (plan.links[index].name.clone(), link_metrics(plan, world, index, end)))
         .collect();
     let virtual_time = end - Instant::ZERO;
-    Measured { flows, links, causes, failures, packet_hops: world.packet_hops, virtual_time }
+    let packet_hops = world.packet_hops;
+    Measured { flows, links, causes, failures, notes, packet_hops, virtual_time }
 }
 
 /// How a transfer failed, whatever it was worth until then.
@@ -96,6 +102,13 @@ fn bulk_cause(bulk: &bulk::Bulk) -> Option<String> {
         _ => return None,
     };
     Some(cause.to_owned())
+}
+
+/// Where congestion control is not what the plan asked for.
+fn bulk_note(world: &World, bulk: &bulk::Bulk) -> Option<String> {
+    let state = connection(world, bulk.hosts()[0], bulk.sender())?.cc_state();
+    let fell_back = "no ECN on the connection: dctcp ran as dctcp-reno, which is reno";
+    (state == cc::State::DctcpReno).then(|| fell_back.to_owned())
 }
 
 fn ping_cause(ping: &ping::Ping) -> Option<String> {

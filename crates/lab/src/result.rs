@@ -74,6 +74,9 @@ pub struct FlowResult {
     pub run: String,
     /// The flow's name.
     pub flow: String,
+    /// What a reader should know, such as that congestion control fell back to another.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
     /// Its metrics; null where one does not apply.
     #[serde(flatten)]
     pub metrics: BTreeMap<String, Option<f64>>,

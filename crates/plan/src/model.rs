@@ -8,6 +8,7 @@ use trunkline_core::bond::trunk::{self, Monitor, Reorder as Order};
 use trunkline_core::bond::{BondConfig, IngressConfig, Mode};
 use trunkline_core::link::framing::Framing;
 use trunkline_core::queue::codel::CodelConfig;
+use trunkline_core::queue::red::Above;
 use trunkline_core::queue::{FqCodelConfig, Limit};
 use trunkline_core::tcp::config::Config;
 use trunkline_core::time::Duration;
@@ -87,6 +88,8 @@ pub struct LinkLab {
     pub jitter: Duration,
     /// What waits in front of the transmitter.
     pub queue: Limit,
+    /// What becomes of it there.
+    pub discipline: Discipline,
     /// Share of frames lost.
     pub loss: Ratio,
     /// Share of frames delivered twice.
@@ -97,6 +100,33 @@ pub struct LinkLab {
     pub corrupt: Ratio,
     /// What the network really carries, where that is not the link's rate.
     pub rate: Option<Rates>,
+}
+
+/// The discipline of a queue; anything but drop-tail only where the network has a queue of its own.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Discipline {
+    /// First in, first out; what does not fit is dropped.
+    DropTail,
+    /// What arrives at or beyond `mark` is marked, or dropped where it cannot be.
+    StepEcn {
+        /// K.
+        mark: Limit,
+    },
+    /// A queue per flow, served in turns, with CoDel.
+    FqCodel,
+    /// Random early detection.
+    Red {
+        /// The lower threshold of the average queue.
+        min: Limit,
+        /// The upper one, in the unit of the lower.
+        max: Limit,
+        /// The probability there.
+        probability_max: Ratio,
+        /// An arrival's weight in the average is 2 to the power of minus this.
+        weight_log2: u8,
+        /// What happens above the upper threshold.
+        above: Above,
+    },
 }
 
 /// Reordering on a wire.
@@ -456,6 +486,7 @@ impl LinkLab {
     /// Whether anything on this wire is drawn.
     pub fn has_randomness(&self) -> bool {
         let drawn = [self.loss, self.duplicate, self.reorder.ratio, self.corrupt];
-        !self.jitter.is_zero() || drawn.iter().any(|r| !r.is_zero())
+        let red = matches!(self.discipline, Discipline::Red { .. });
+        red || !self.jitter.is_zero() || drawn.iter().any(|r| !r.is_zero())
     }
 }

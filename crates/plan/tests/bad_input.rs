@@ -148,10 +148,40 @@ const CASES: &[(&str, &str, &str, &[&str])] = &[
         &["accepted: \"serial\", \"udp\""],
     ),
     (
+        "lab     = { delay = \"50ms\", queue = \"20p\" }",
+        "lab = { queue = { kind = \"step-ecn\", limit = \"20p\", mark = \"20p\" } }",
+        "p.toml:12:26: the network has no queue of its own here",
+        &["a udp link with lab.rate and without trunk", "`mark` is not below limit"],
+    ),
+    (
+        "lab     = { delay = \"50ms\", queue = \"20p\" }",
+        "lab = { queue = { kind = \"red\", min = \"5KB\", max = \"15p\", weight_log2 = 17 } }",
+        "p.toml:12:26: the network has no queue of its own here",
+        &["`min` has not the unit of `max`", "a whole number from 0 to 16"],
+    ),
+    (
         "cc = \"reno\"",
-        "cc = \"vegas\"",
-        "p.toml:52:15: `cc` \"vegas\" is not in this version",
-        &["accepted: \"reno\""],
+        "cc = \"bbr\"",
+        "p.toml:52:15: `cc` \"bbr\" is not in this version",
+        &["accepted: \"reno\", \"cubic\", \"vegas\", \"dctcp\""],
+    ),
+    (
+        "cc = \"reno\"",
+        "cc = \"vgeas\"",
+        "p.toml:52:15: `cc` \"vgeas\" is unknown",
+        &["accepted: \"reno\", \"cubic\", \"vegas\", \"dctcp\"", "did you mean `vegas`?"],
+    ),
+    (
+        "cc = \"reno\"",
+        "vegas = { alpha = 5, beta = 4 }",
+        "p.toml:52:38: `beta` is below alpha",
+        &["at least 5"],
+    ),
+    (
+        "cc = \"reno\"",
+        "dctcp = { shift_g = 11 }",
+        "p.toml:52:30: `shift_g` is out of range",
+        &["a whole number from 0 to 10"],
     ),
     (
         "reorder = \"off\"",

@@ -1,11 +1,13 @@
 //! CUBIC (RFC 9438): after a loss the window follows a cubic curve of time, flat where the loss was.
 //!
 //! All in integers: windows in bytes, time in ticks of 1/1024 s, one cube root per epoch. What a step
-//! leaves over is carried, so small windows grow as they should.
+//! leaves over is carried, so small windows grow as they should. The first slow start is that of
+//! HyStart++ (RFC 9406).
 //!
 //! Deviations: the reaction is computed from the window and not from the flight, as deployed systems
-//! do; the window grows only while it is in use. HyStart++ (RFC 9406) is not here.
+//! do; the window grows only while it is in use.
 
+use super::hystart::{HyStart, Step};
 use super::{AckSample, Congestion, CongestionControl, EcnUse, Growth, Phase, Settings, State};
 use crate::time::{Duration, Instant};
 use crate::units::BitRate;
@@ -88,6 +90,19 @@ impl Epoch {
     }
 }
 
+/// What CUBIC may be told.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Parameters {
+    /// Leave the first slow start when the round trip grows (HyStart++).
+    pub hystart: bool,
+}
+
+impl Default for Parameters {
+    fn default() -> Self {
+        Parameters { hystart: true }
+    }
+}
+
 /// What one congestion changes and an undo restores.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Window {
@@ -110,6 +125,8 @@ pub struct Cubic {
     window: Window,
     /// The window before the last reaction, for its undoing.
     prior: Option<Window>,
+    /// None when it is not wanted.
+    hystart: Option<HyStart>,
     /// Smoothed round-trip time.
     srtt: Option<Duration>,
     /// Until when time has been accounted for.
@@ -134,6 +151,7 @@ impl Cubic {
                 epoch: None,
             },
             prior: None,
+            hystart: settings.tuning.cubic.hystart.then(HyStart::default),
             srtt: None,
             seen: Instant::ZERO,
         }
@@ -161,6 +179,26 @@ impl Cubic {
             Some(srtt) => srtt.as_nanos() - srtt.as_nanos() / 8 + rtt.as_nanos() / 8,
         };
         self.srtt = Some(Duration::from_nanos(nanos));
+    }
+
+    /// The first slow start: nothing is known yet that would end it (RFC 9406, 4.3).
+    fn is_first_slow_start(&self) -> bool {
+        self.window.ssthresh == u32::MAX
+    }
+
+    /// What of `acked` counts: all of it beyond the first slow start.
+    fn counted(&mut self, sample: &AckSample, acked: u32) -> u32 {
+        let is_first = self.is_first_slow_start();
+        match self.hystart.as_mut().filter(|_| is_first) {
+            None => acked,
+            Some(hystart) => match hystart.on_ack(sample, acked, self.mss) {
+                Step::Grow(bytes) => bytes,
+                Step::Leave => {
+                    self.window.ssthresh = self.window.cwnd;
+                    acked
+                }
+            },
+        }
     }
 
     fn grow(&mut self, now: Instant, acked: u32) {
@@ -215,8 +253,8 @@ impl Cubic {
         self.window.cwnd_prior = cwnd;
         self.window.ssthresh = reduced(cwnd).max(self.mss.saturating_mul(2));
         self.window.w_max = match sign {
-            Congestion::Loss if cwnd < w_max => converged(cwnd),
-            Congestion::Loss => cwnd,
+            Congestion::Loss | Congestion::Marks if cwnd < w_max => converged(cwnd),
+            Congestion::Loss | Congestion::Marks => cwnd,
             // The first curve after a timeout begins with its flat part (RFC 9438, 4.8).
             Congestion::Timeout | Congestion::TimeoutAgain => 0,
         };
@@ -236,11 +274,12 @@ impl CongestionControl for Cubic {
         if let Some(rtt) = sample.rtt {
             self.smooth(rtt);
         }
+        let acked = match self.growth {
+            Growth::PerByte => sample.acked,
+            Growth::PerAck => self.mss,
+        };
+        let acked = self.counted(sample, acked);
         if sample.phase != Phase::Recovery && self.is_limited(sample.in_flight_before) {
-            let acked = match self.growth {
-                Growth::PerByte => sample.acked,
-                Growth::PerAck => self.mss,
-            };
             self.grow(sample.now, acked);
         } else {
             self.skip_time(sample.now);
@@ -253,10 +292,13 @@ impl CongestionControl for Cubic {
             self.reduce(sign);
         }
         self.window.cwnd = match sign {
-            Congestion::Loss => self.window.ssthresh,
+            Congestion::Loss | Congestion::Marks => self.window.ssthresh,
             Congestion::Timeout | Congestion::TimeoutAgain => self.mss,
         };
         self.window.epoch = None;
+        if sign == Congestion::Marks {
+            self.prior = None;
+        }
     }
 
     fn on_recovery_end(&mut self, _now: Instant) {
@@ -276,6 +318,7 @@ impl CongestionControl for Cubic {
         window.ssthresh = window.ssthresh.max(window.cwnd / 4 * 3);
         window.cwnd = window.cwnd.min(self.initial);
         window.epoch = None;
+        self.hystart = self.hystart.map(|_| HyStart::default());
     }
 
     fn cwnd(&self) -> u32 {

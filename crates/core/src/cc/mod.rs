@@ -4,13 +4,20 @@
 //! know comes in an [`AckSample`] or as a call. Loss detection and retransmission stay with the
 //! connection; the algorithm only answers how much may be in flight.
 
+pub mod ce_echo;
 pub mod cubic;
+pub mod dctcp;
+pub mod hystart;
 pub mod reno;
 pub mod round;
+pub mod state;
 #[cfg(test)]
 mod tests;
+pub mod vegas;
 
+pub use ce_echo::CeEcho;
 pub use round::Round;
+pub use state::State;
 
 use crate::seq::SeqNumber;
 use crate::time::{Duration, Instant};
@@ -24,17 +31,24 @@ pub enum Algorithm {
     Reno,
     /// RFC 9438.
     Cubic,
+    /// Brakmo and Peterson 1995, in the form Linux deploys.
+    Vegas,
+    /// RFC 8257.
+    Dctcp,
 }
 
 impl Algorithm {
     /// Every algorithm there is.
-    pub const ALL: [Algorithm; 2] = [Algorithm::Reno, Algorithm::Cubic];
+    pub const ALL: [Algorithm; 4] =
+        [Algorithm::Reno, Algorithm::Cubic, Algorithm::Vegas, Algorithm::Dctcp];
 
     /// The name in plans and output.
     pub const fn name(self) -> &'static str {
         match self {
             Algorithm::Reno => "reno",
             Algorithm::Cubic => "cubic",
+            Algorithm::Vegas => "vegas",
+            Algorithm::Dctcp => "dctcp",
         }
     }
 }
@@ -46,6 +60,26 @@ pub enum Growth {
     PerByte,
     /// Each advancing acknowledgment counts one packet, however much it covers.
     PerAck,
+}
+
+/// What single algorithms may be told; each looks at its own.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Tuning {
+    /// For [`Algorithm::Cubic`].
+    pub cubic: cubic::Parameters,
+    /// For [`Algorithm::Vegas`].
+    pub vegas: vegas::Parameters,
+    /// For [`Algorithm::Dctcp`].
+    pub dctcp: dctcp::Parameters,
+}
+
+/// Whether marks can come back from the path.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum EcnPath {
+    /// Both ends have agreed on ECN, or, before the handshake, still may.
+    Usable,
+    /// They have not.
+    Absent,
 }
 
 /// What an algorithm starts from.
@@ -63,6 +97,10 @@ pub struct Settings {
     pub initial_ssthresh: Option<u32>,
     /// Ceiling of the window in segments.
     pub cwnd_max: u32,
+    /// The algorithms' own parameters.
+    pub tuning: Tuning,
+    /// What the handshake said about ECN.
+    pub ecn: EcnPath,
 }
 
 /// Where the connection's loss recovery stands.
@@ -83,6 +121,9 @@ pub struct AckSample {
     pub now: Instant,
     /// Bytes newly acknowledged cumulatively.
     pub acked: u32,
+    /// Those of them that the receiver says arrived marked: where it reports every mark, all of an
+    /// acknowledgment with ECE.
+    pub acked_ce: u32,
     /// A round-trip sample free of retransmission ambiguity.
     pub rtt: Option<Duration>,
     /// Bytes in flight before it arrived.
@@ -104,31 +145,19 @@ pub enum Congestion {
     Timeout,
     /// It expired again for the same data.
     TimeoutAgain,
+    /// Packets arrived marked (ECE). Told once per window of data, after the acknowledgment that said so,
+    /// and not while a loss is repaired; [`CongestionControl::on_recovery_end`] follows when that window
+    /// is acknowledged, and there is nothing to undo. A loss in the meantime is not told.
+    Marks,
 }
 
 /// Whether and how the algorithm uses explicit congestion notification.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum EcnUse {
-    /// Packets are not marked as ECN-capable.
+    /// It asks for nothing; marks, if there are any, are worth a loss.
     Off,
-}
-
-/// What an algorithm tells about itself for diagnostics.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum State {
-    /// Reno has nothing beside window and threshold.
-    Reno,
-    /// CUBIC's curve.
-    Cubic {
-        /// The window before the last loss, lowered by fast convergence, in bytes; 0 when there was none.
-        w_max: u32,
-        /// From the start of the epoch to the flat part of the curve; none outside congestion avoidance.
-        k: Option<Duration>,
-        /// What Reno would have reached in this epoch, in bytes.
-        w_est: u32,
-        /// When the epoch began, moved on by idle times.
-        epoch_start: Option<Instant>,
-    },
+    /// Every packet says it is ECN-capable, and the receiver reports every mark (RFC 8257).
+    EveryMark,
 }
 
 /// A congestion control algorithm.
@@ -175,8 +204,18 @@ pub const TABLE: [Row; Algorithm::ALL.len()] = [
     },
     Row {
         algorithm: Algorithm::Cubic,
-        source: "RFC 9438",
+        source: "RFC 9438, RFC 9406",
         build: |settings| Box::new(cubic::Cubic::new(settings)),
+    },
+    Row {
+        algorithm: Algorithm::Vegas,
+        source: "Brakmo and Peterson, JSAC 13(8), 1995, and Linux tcp_vegas.c",
+        build: |settings| Box::new(vegas::Vegas::new(settings)),
+    },
+    Row {
+        algorithm: Algorithm::Dctcp,
+        source: "RFC 8257 and Linux tcp_dctcp.c",
+        build: |settings| Box::new(dctcp::Dctcp::new(settings)),
     },
 ];
 

@@ -42,7 +42,7 @@ impl Reno {
 
     /// Linux's `tcp_is_cwnd_limited`: in slow start half a window in use is enough.
     fn is_limited(&self, in_flight: u32) -> bool {
-        if self.cwnd < self.ssthresh {
+        if self.is_in_slow_start() {
             in_flight.saturating_mul(2) >= self.cwnd
         } else {
             in_flight.saturating_add(self.mss) > self.cwnd
@@ -78,6 +78,52 @@ impl Reno {
         }
     }
 
+    pub(super) fn is_in_slow_start(&self) -> bool {
+        self.cwnd < self.ssthresh
+    }
+
+    /// The window in whole segments.
+    pub(super) fn segments(&self) -> u32 {
+        self.cwnd / self.mss
+    }
+
+    /// Grows as slow start does, never beyond the threshold.
+    pub(super) fn grow_in_slow_start(&mut self, sample: &AckSample) {
+        if self.growth == Growth::PerAck {
+            self.grow_per_ack();
+        } else if self.is_limited(sample.in_flight_before) {
+            let room = self.ssthresh.saturating_sub(self.cwnd);
+            self.cwnd = self.cwnd.saturating_add(sample.acked.min(room)).min(self.cwnd_max);
+        }
+    }
+
+    /// One segment more, if the window is in use.
+    pub(super) fn add_segment(&mut self, sample: &AckSample) {
+        if self.is_limited(sample.in_flight_before) {
+            self.cwnd = self.cwnd.saturating_add(self.mss).min(self.cwnd_max);
+        }
+    }
+
+    /// The answer to marks: the window becomes `segments`, at least two. Nothing to be undone later.
+    pub(super) fn cut_to(&mut self, segments: u32) {
+        self.ssthresh = segments.max(2).saturating_mul(self.mss);
+        self.cwnd = self.ssthresh;
+        self.counter = 0;
+        self.prior = None;
+    }
+
+    /// Shrinks the window to `segments`, at least two, and ends slow start. Nothing to be undone later.
+    pub(super) fn shrink_to(&mut self, segments: u32) {
+        let cwnd = segments.max(2).saturating_mul(self.mss);
+        self.cwnd = self.cwnd.min(cwnd);
+        self.ssthresh = self.ssthresh.min(self.cwnd);
+    }
+
+    /// The threshold follows a growing window: three quarters of it are known to be good.
+    pub(super) fn raise_ssthresh(&mut self) {
+        self.ssthresh = self.ssthresh.max(self.cwnd / 4 * 3);
+    }
+
     fn halved(&self) -> u32 {
         match self.growth {
             Growth::PerByte => (self.cwnd / 2).max(2 * self.mss),
@@ -107,8 +153,11 @@ impl CongestionControl for Reno {
             self.prior = Some((self.cwnd, self.ssthresh));
             self.ssthresh = self.halved();
         }
+        if sign == Congestion::Marks {
+            self.prior = None;
+        }
         self.cwnd = match sign {
-            Congestion::Loss => self.ssthresh,
+            Congestion::Loss | Congestion::Marks => self.ssthresh,
             Congestion::Timeout | Congestion::TimeoutAgain => self.mss,
         };
         if self.growth == Growth::PerByte {
@@ -130,7 +179,7 @@ impl CongestionControl for Reno {
 
     fn on_idle_restart(&mut self, _now: Instant) {
         // What was learnt stays known: ssthresh remembers three quarters of the window (RFC 2861).
-        self.ssthresh = self.ssthresh.max(self.cwnd / 4 * 3);
+        self.raise_ssthresh();
         self.cwnd = self.cwnd.min(self.initial);
         self.counter = 0;
     }
@@ -155,7 +204,7 @@ impl CongestionControl for Reno {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cc::Algorithm;
+    use crate::cc::{Algorithm, EcnPath};
     use crate::seq::SeqNumber;
 
     const MSS: u32 = 1000;
@@ -168,6 +217,8 @@ mod tests {
             initial_window,
             initial_ssthresh,
             cwnd_max: 2048,
+            tuning: Default::default(),
+            ecn: EcnPath::Absent,
         })
     }
 
@@ -175,6 +226,7 @@ mod tests {
         reno.on_ack(&AckSample {
             now: Instant::ZERO,
             acked,
+            acked_ce: 0,
             rtt: None,
             in_flight_before,
             snd_una: SeqNumber(0),

@@ -13,30 +13,61 @@ fn settings(algorithm: Algorithm, growth: Growth) -> Settings {
         initial_window: 10,
         initial_ssthresh: None,
         cwnd_max: 1 << 16,
+        tuning: Tuning::default(),
+        ecn: EcnPath::Usable,
     }
 }
 
-fn ack(now: Instant, acked: u32, in_flight_before: u32, phase: Phase) -> AckSample {
-    AckSample {
-        now,
-        acked,
-        rtt: Some(Duration::from_millis(50)),
-        in_flight_before,
-        snd_una: SeqNumber(0),
-        snd_nxt: SeqNumber(0),
-        phase,
+/// An algorithm with the connection's sequence numbers around it.
+struct Sender {
+    cc: Box<dyn CongestionControl>,
+    snd_una: SeqNumber,
+}
+
+impl Sender {
+    fn new(settings: &Settings) -> Sender {
+        Sender { cc: build(settings), snd_una: SeqNumber(u32::MAX - 50_000) }
+    }
+
+    fn ack(&mut self, now: Instant, acked: u32, in_flight_before: u32, phase: Phase) {
+        let snd_nxt = self.snd_una + in_flight_before.max(acked);
+        self.snd_una += acked;
+        self.cc.on_ack(&AckSample {
+            now,
+            acked,
+            acked_ce: 0,
+            rtt: Some(Duration::from_millis(50)),
+            in_flight_before,
+            snd_una: self.snd_una,
+            snd_nxt,
+            phase,
+        });
+    }
+
+    /// One segment is acknowledged while the whole window is in use.
+    fn ack_in_use(&mut self, now: Instant) {
+        let cwnd = self.cc.cwnd();
+        self.ack(now, MSS, cwnd, Phase::Open);
     }
 }
 
-fn for_each(check: impl Fn(&'static str, Box<dyn CongestionControl>)) {
+impl std::ops::Deref for Sender {
+    type Target = dyn CongestionControl;
+    fn deref(&self) -> &Self::Target {
+        &*self.cc
+    }
+}
+
+impl std::ops::DerefMut for Sender {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut *self.cc
+    }
+}
+
+fn for_each(check: impl Fn(&'static str, Sender)) {
     for algorithm in Algorithm::ALL {
-        check(algorithm.name(), build(&settings(algorithm, Growth::PerByte)));
+        check(algorithm.name(), Sender::new(&settings(algorithm, Growth::PerByte)));
     }
-}
-
-fn in_use(cc: &mut dyn CongestionControl, now: Instant) {
-    let cwnd = cc.cwnd();
-    cc.on_ack(&ack(now, MSS, cwnd, Phase::Open));
 }
 
 #[test]
@@ -52,7 +83,7 @@ fn slow_start_doubles_per_round_trip() {
     for_each(|name, mut cc| {
         let start = cc.cwnd();
         for _ in 0..10 {
-            in_use(&mut *cc, Instant::ZERO);
+            cc.ack_in_use(Instant::ZERO);
         }
         assert_eq!(cc.cwnd(), 2 * start, "{name}");
     });
@@ -65,12 +96,12 @@ fn a_loss_cuts_the_window_to_the_threshold_and_avoidance_goes_on_from_there() {
         cc.on_congestion(Instant::ZERO, Congestion::Loss, start);
         let cut = cc.cwnd();
         assert!(cut < start && cut == cc.ssthresh() && cut >= 2 * MSS, "{name}");
-        cc.on_ack(&ack(Instant::ZERO, MSS, cut, Phase::Recovery));
+        cc.ack(Instant::ZERO, MSS, cut, Phase::Recovery);
         assert_eq!(cc.cwnd(), cut, "{name}: no growth in recovery");
         cc.on_recovery_end(Instant::ZERO);
         let mut now = Instant::ZERO;
         for _ in 0..20 {
-            in_use(&mut *cc, now);
+            cc.ack_in_use(now);
             now += Duration::from_millis(5);
         }
         assert!(cc.cwnd() > cut && cc.cwnd() < cut + 5 * MSS, "{name}");
@@ -87,7 +118,7 @@ fn a_timeout_leaves_one_segment_and_repeats_do_not_forget_the_threshold() {
         assert!(ssthresh < start, "{name}");
         cc.on_congestion(Instant::ZERO, Congestion::TimeoutAgain, MSS);
         assert_eq!((cc.cwnd(), cc.ssthresh()), (MSS, ssthresh), "{name}");
-        cc.on_ack(&ack(Instant::ZERO, MSS, MSS, Phase::Loss));
+        cc.ack(Instant::ZERO, MSS, MSS, Phase::Loss);
         assert_eq!(cc.cwnd(), 2 * MSS, "{name}: slow start after a timeout");
     });
 }
@@ -96,13 +127,14 @@ fn a_timeout_leaves_one_segment_and_repeats_do_not_forget_the_threshold() {
 fn undo_restores_window_threshold_and_state() {
     for sign in [Congestion::Loss, Congestion::Timeout] {
         for_each(|name, mut cc| {
-            cc.on_congestion(Instant::ZERO, Congestion::Loss, cc.cwnd());
+            let cwnd = cc.cwnd();
+            cc.on_congestion(Instant::ZERO, Congestion::Loss, cwnd);
             cc.on_recovery_end(Instant::ZERO);
             for _ in 0..30 {
-                in_use(&mut *cc, Instant::ZERO);
+                cc.ack_in_use(Instant::ZERO);
             }
             let before = (cc.cwnd(), cc.ssthresh(), cc.state());
-            cc.on_congestion(Instant::ZERO, sign, cc.cwnd());
+            cc.on_congestion(Instant::ZERO, sign, before.0);
             cc.on_undo(Instant::ZERO);
             assert_eq!((cc.cwnd(), cc.ssthresh(), cc.state()), before, "{name} {sign:?}");
             cc.on_undo(Instant::ZERO);
@@ -112,14 +144,39 @@ fn undo_restores_window_threshold_and_state() {
 }
 
 #[test]
+fn marks_cut_no_deeper_than_a_loss_and_are_not_undone() {
+    for_each(|name, mut cc| {
+        let start = cc.cwnd();
+        cc.on_congestion(Instant::ZERO, Congestion::Marks, start);
+        let cut = cc.cwnd();
+        assert!(cut < start && cut >= start / 2, "{name}");
+        assert_eq!(cut, cc.ssthresh(), "{name}");
+        cc.on_undo(Instant::ZERO);
+        assert_eq!(cc.cwnd(), cut, "{name}");
+        cc.on_recovery_end(Instant::ZERO);
+        for _ in 0..20 {
+            cc.ack_in_use(Instant::ZERO);
+        }
+        assert!(cc.cwnd() > cut && cc.cwnd() < cut + 5 * MSS, "{name}");
+    });
+}
+
+#[test]
+fn every_algorithm_calls_itself_by_its_name() {
+    for_each(|name, cc| assert_eq!(cc.state().name(), name));
+    let dctcp = Settings { ecn: EcnPath::Absent, ..settings(Algorithm::Dctcp, Growth::PerByte) };
+    assert_eq!(build(&dctcp).state().name(), "dctcp-reno");
+}
+
+#[test]
 fn an_unused_window_does_not_grow_and_idleness_shrinks_it() {
     for_each(|name, mut cc| {
         let start = cc.cwnd();
         for _ in 0..30 {
-            in_use(&mut *cc, Instant::ZERO);
+            cc.ack_in_use(Instant::ZERO);
         }
         let grown = cc.cwnd();
-        cc.on_ack(&ack(Instant::ZERO, MSS, MSS, Phase::Open));
+        cc.ack(Instant::ZERO, MSS, MSS, Phase::Open);
         assert_eq!(cc.cwnd(), grown, "{name}");
         cc.on_idle_restart(Instant::ZERO);
         assert_eq!(cc.cwnd(), start, "{name}");
@@ -142,7 +199,8 @@ fn step() -> impl Strategy<Value = Step> {
     let sign = prop_oneof![
         Just(Congestion::Loss),
         Just(Congestion::Timeout),
-        Just(Congestion::TimeoutAgain)
+        Just(Congestion::TimeoutAgain),
+        Just(Congestion::Marks),
     ];
     prop_oneof![
         8 => (prop_oneof![0..100_000u32, any::<u32>()], any::<u32>(), phase)
@@ -170,13 +228,13 @@ proptest! {
             initial_ssthresh,
             ..settings(algorithm, Growth::PerByte)
         };
-        let mut cc = build(&settings);
+        let mut cc = Sender::new(&settings);
         let initial = cc.cwnd();
         let mut now = Instant::ZERO;
         for (step, nanos) in steps {
             now += Duration::from_nanos(nanos);
             match step {
-                Step::Ack(acked, flight, phase) => cc.on_ack(&ack(now, acked, flight, phase)),
+                Step::Ack(acked, flight, phase) => cc.ack(now, acked, flight, phase),
                 Step::Sent(bytes) => cc.on_sent(now, bytes, bytes),
                 Step::Congestion(sign) => cc.on_congestion(now, sign, 0),
                 Step::RecoveryEnd => cc.on_recovery_end(now),

@@ -1,8 +1,11 @@
 //! Queues of frames with a discipline. An enum, not a trait: the set is closed and the call is hot.
 
+pub mod classes;
 pub mod codel;
 pub mod drop_tail;
 pub mod fq_codel;
+pub mod red;
+pub mod shared;
 pub mod step_ecn;
 
 use crate::Context;
@@ -11,8 +14,11 @@ use crate::time::{Duration, Instant};
 use crate::units::BitRate;
 use crate::wire::ip::{self, Marked};
 use crate::work::DropReason;
+pub use classes::{Class, Classes, DscpSet, Sharing};
 pub use drop_tail::DropTail;
 pub use fq_codel::{FqCodel, FqCodelConfig};
+pub use red::{Red, RedConfig};
+pub use shared::SharedBuffer;
 pub use step_ecn::StepEcn;
 
 /// How much a queue may hold.
@@ -55,6 +61,10 @@ pub enum Queue {
     StepEcn(StepEcn),
     /// A queue per flow, served in turns, with a bound on the wait.
     FqCodel(FqCodel),
+    /// First in, first out; signals early and at random.
+    Red(Red),
+    /// A queue per class of packets, each of its own discipline.
+    Classes(Classes),
 }
 
 /// A frame that a queue did not take; it is the caller's again.
@@ -84,6 +94,11 @@ impl Queue {
                 q.push(now, frame, len, flow, |frame| cx.drop_frame(frame, DropReason::QueueFull));
                 Ok(())
             }
+            Queue::Red(q) => {
+                let mark = |frame: &Frame| ip::set_ce(cx.frames.bytes_mut(*frame));
+                q.push(now, frame, len, mark).map_err(refused)
+            }
+            Queue::Classes(q) => q.push(now, cx, frame),
         }
     }
 
@@ -100,6 +115,8 @@ impl Queue {
                     None
                 }
             }),
+            Queue::Red(q) => q.pop(now),
+            Queue::Classes(q) => q.pop(now, cx),
         }
     }
 
@@ -109,6 +126,8 @@ impl Queue {
             Queue::DropTail(q) => q.len(),
             Queue::StepEcn(q) => q.len(),
             Queue::FqCodel(q) => q.len(),
+            Queue::Red(q) => q.len(),
+            Queue::Classes(q) => q.len(),
         }
     }
 
@@ -118,6 +137,8 @@ impl Queue {
             Queue::DropTail(q) => q.bytes(),
             Queue::StepEcn(q) => q.bytes(),
             Queue::FqCodel(q) => q.bytes(),
+            Queue::Red(q) => q.bytes(),
+            Queue::Classes(q) => q.bytes(),
         }
     }
 
@@ -126,13 +147,20 @@ impl Queue {
         self.len() == 0
     }
 
-    /// Takes everything as it is, each flow in its order.
-    pub fn drain(&mut self) -> impl Iterator<Item = (Frame, u32)> + '_ {
-        std::iter::from_fn(move || match self {
+    /// Takes a frame as it is, without judging it; those of one flow in their order.
+    fn take_any(&mut self) -> Option<(Frame, u32)> {
+        match self {
             Queue::DropTail(q) => q.pop(),
             Queue::StepEcn(q) => q.pop(),
             Queue::FqCodel(q) => q.take_any(),
-        })
+            Queue::Red(q) => q.take_any(),
+            Queue::Classes(q) => q.take_any(),
+        }
+    }
+
+    /// Takes everything as it is, each flow in its order.
+    pub fn drain(&mut self) -> impl Iterator<Item = (Frame, u32)> + '_ {
+        std::iter::from_fn(move || self.take_any())
     }
 }
 

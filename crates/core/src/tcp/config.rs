@@ -1,6 +1,6 @@
 //! What a connection may be told, and the profiles: named tables of features with their origins.
 
-pub use crate::cc::{Algorithm, Growth};
+pub use crate::cc::{Algorithm, Growth, Tuning};
 use crate::time::Duration;
 
 /// A named table of features.
@@ -101,6 +101,8 @@ pub struct Config {
     pub profile: Profile,
     /// Congestion control.
     pub algorithm: Algorithm,
+    /// What single algorithms are told.
+    pub tuning: Tuning,
     /// Largest packet, IP header included, in bytes.
     pub mtu: u16,
     /// Payload of a full segment is `mtu - header_allowance`, less what options take in `modern`
@@ -183,6 +185,7 @@ impl Config {
         Config {
             profile: Profile::Modern,
             algorithm: Algorithm::Reno,
+            tuning: Tuning::default(),
             mtu,
             header_allowance: 40,
             mss: None,

@@ -48,6 +48,9 @@ fn build_cc(config: &Config, mss: u32, initial_window: u32) -> Box<dyn Congestio
         initial_window,
         initial_ssthresh: config.initial_ssthresh,
         cwnd_max: config.cwnd_max,
+        tuning: config.tuning,
+        // ECN is not negotiated.
+        ecn: cc::EcnPath::Absent,
     })
 }
 

@@ -214,6 +214,7 @@ impl Connection {
             self.cc.on_ack(&AckSample {
                 now,
                 acked: acked.payload,
+                acked_ce: 0,
                 rtt,
                 in_flight_before,
                 snd_una: self.snd_una,

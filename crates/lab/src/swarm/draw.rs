@@ -4,13 +4,14 @@ use trunkline_core::bond::Mode;
 use trunkline_core::bond::trunk::{Monitor, Reorder as Order};
 use trunkline_core::link::framing::{Framing, Header, LineCoding, Payload};
 use trunkline_core::queue::Limit;
+use trunkline_core::queue::red::Above;
 use trunkline_core::rng::Rng;
 use trunkline_core::tcp::config::{Algorithm, Config, Profile, Recovery};
 use trunkline_core::time::Duration;
 use trunkline_core::units::{BitRate, Ratio};
 use trunkline_plan::model::{
-    App, Bond, Bulk, Chip, Clock, Content, Direction, End, EndKind, Fault, FaultKind, Flow, Lab,
-    Link, LinkKind, LinkLab, Ping, Plan, Rates, Reorder, Trunk,
+    App, Bond, Bulk, Chip, Clock, Content, Direction, Discipline, End, EndKind, Fault, FaultKind,
+    Flow, Lab, Link, LinkKind, LinkLab, Ping, Plan, Rates, Reorder, Trunk,
 };
 
 /// The headers of IPv4 and of ICMP echo.
@@ -42,10 +43,16 @@ pub(super) fn plan(seed: u64) -> Plan {
     let mut rng = rng.fork("trunk");
     let trunk = [Trunk::Off, Trunk::On][rng.below(2) as usize];
     if trunk == Trunk::On {
-        links.iter_mut().for_each(|link| tunnel(&mut rng, link));
+        links.iter_mut().for_each(|link| tunnel(&mut rng, link, trunk));
         // A chip drives serial lines.
         chips.clear();
         faults.iter_mut().for_each(|fault| fault.kind = fault_kind(&mut rng));
+    }
+    let mut queues = Rng::new(seed).fork("queues");
+    if trunk == Trunk::Off && queues.below(2) == 0 {
+        links.iter_mut().for_each(|link| tunnel(&mut queues, link, trunk));
+        links.iter_mut().for_each(|link| link.lab.discipline = discipline(&mut queues));
+        chips.clear();
     }
     Plan {
         name: format!("swarm-{seed}"),
@@ -87,14 +94,31 @@ fn end(name: &str) -> End {
 }
 
 /// Makes a link a tunnel, whose network may carry another rate than it is told.
-fn tunnel(rng: &mut Rng, link: &mut Link) {
+fn tunnel(rng: &mut Rng, link: &mut Link, trunk: Trunk) {
     link.kind = LinkKind::Udp;
-    link.trunk = Trunk::On;
+    link.trunk = trunk;
     link.framing = Framing { header: Header::UdpIpv4, ..Framing::PLAIN };
     if rng.below(3) == 0 {
         let mut real =
             |told: BitRate| BitRate::from_bps(told.as_bps() / 2 + rng.below(told.as_bps()));
         link.lab.rate = Some(Rates { up: real(link.rate.up), down: real(link.rate.down) });
+    }
+}
+
+/// What a network does in front of its line.
+fn discipline(rng: &mut Rng) -> Discipline {
+    let min = rng.between(1, 10) as u32;
+    match rng.below(4) {
+        0 => Discipline::DropTail,
+        1 => Discipline::StepEcn { mark: Limit::Packets(min) },
+        2 => Discipline::FqCodel,
+        _ => Discipline::Red {
+            min: Limit::Packets(min),
+            max: Limit::Packets(min + rng.between(1, 20) as u32),
+            probability_max: ratio(rng, 30),
+            weight_log2: rng.between(0, 10) as u8,
+            above: [Above::Gentle, Above::DropAll][rng.below(2) as usize],
+        },
     }
 }
 
@@ -139,6 +163,7 @@ fn link(rng: &mut Rng, index: usize) -> Link {
             delay: Duration::from_millis(rng.below(300)),
             jitter: Duration::from_millis(rng.below(2) * rng.below(50)),
             queue: Limit::Packets(rng.between(2, 40) as u32),
+            discipline: Discipline::DropTail,
             loss: ratio(rng, 3),
             duplicate: ratio(rng, 2),
             reorder: Reorder {

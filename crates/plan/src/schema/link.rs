@@ -1,8 +1,11 @@
 //! `[[link]]`: one line between the two ends of a bond.
 
+use super::queue::{Place, queue};
 use super::{LinkFacts, Scope};
 use crate::diagnostic::{Problem, Problems};
-use crate::model::{FlowControl, Link, LinkAt, LinkKind, LinkLab, Rates, Remote, Reorder, Trunk};
+use crate::model::{
+    Discipline, FlowControl, Link, LinkAt, LinkKind, LinkLab, Rates, Remote, Reorder, Trunk,
+};
 use crate::quantity::RATE_FORM;
 use crate::reader::{self, Section, Taken, Unfit};
 use crate::tree::{Node, Value};
@@ -43,7 +46,7 @@ pub(super) fn link(mut s: Section<'_>, scope: &mut Scope, problems: &mut Problem
     let mtu = s.opt(problems, "mtu", reader::whole(MTU_MIN, 65_535));
     s.opt(problems, "direction", reader::choice(&[("both", ())], &["up", "down"]));
     let trunk = s.or(problems, "trunk", Trunk::Off, trunk(kind));
-    let lab = link_lab(&mut s, kind, problems);
+    let lab = link_lab(&mut s, kind, trunk, problems);
     let at = link_at(&mut s, problems);
     let framing = match kind {
         Some(LinkKind::Udp) => datagrams(&mut s, &at, problems),
@@ -146,11 +149,17 @@ fn framing(s: &mut Section<'_>, payload: Payload, problems: &mut Problems) -> Fr
     framing
 }
 
-fn link_lab(s: &mut Section<'_>, kind: Option<LinkKind>, problems: &mut Problems) -> LinkLab {
+fn link_lab(
+    s: &mut Section<'_>,
+    kind: Option<LinkKind>,
+    trunk: Trunk,
+    problems: &mut Problems,
+) -> LinkLab {
     let mut lab = LinkLab {
         delay: Duration::ZERO,
         jitter: Duration::ZERO,
         queue: Limit::Packets(20),
+        discipline: Discipline::DropTail,
         loss: Ratio::ZERO,
         duplicate: Ratio::ZERO,
         reorder: Reorder { ratio: Ratio::ZERO, delay: Duration::ZERO },
@@ -162,7 +171,6 @@ fn link_lab(s: &mut Section<'_>, kind: Option<LinkKind>, problems: &mut Problems
     };
     lab.delay = s.or(problems, "delay", lab.delay, reader::duration);
     lab.jitter = s.or(problems, "jitter", lab.jitter, reader::duration);
-    lab.queue = s.or(problems, "queue", lab.queue, reader::limit);
     lab.loss = s.or(problems, "loss", lab.loss, reader::ratio);
     lab.duplicate = s.or(problems, "duplicate", lab.duplicate, reader::ratio);
     lab.corrupt = s.or(problems, "corrupt", lab.corrupt, reader::ratio);
@@ -178,6 +186,11 @@ fn link_lab(s: &mut Section<'_>, kind: Option<LinkKind>, problems: &mut Problems
         Some(LinkKind::Udp) => lab.rate = s.opt(problems, "rate", rates),
         _ => s.later(&["rate"]),
     }
+    let place = match lab.rate {
+        Some(_) if trunk == Trunk::Off => Place::Network,
+        _ => Place::Bond,
+    };
+    (lab.queue, lab.discipline) = queue(lab.queue, place, &mut s, problems);
     s.finish(problems);
     lab
 }

@@ -5,8 +5,10 @@
 //! are refused as what they are.
 
 mod bond;
+mod cc;
 mod lab;
 mod link;
+mod queue;
 mod tcp;
 mod tunnel;
 

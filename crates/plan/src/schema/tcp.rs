@@ -1,5 +1,6 @@
 //! `tcp = { … }` of a flow: a profile, and single features changed from it.
 
+use super::cc;
 use crate::diagnostic::Problems;
 use crate::reader::{self, Section, Taken, Unfit};
 use crate::tree::Node;
@@ -7,7 +8,7 @@ use trunkline_core::tcp::config::{Algorithm, Config, Profile, Recovery};
 
 const RECOVERIES: [(&str, Recovery); 3] =
     [("timeout", Recovery::TimeoutOnly), ("newreno", Recovery::NewReno), ("sack", Recovery::Sack)];
-const ALGORITHMS_LATER: [&str; 5] = ["vegas", "dctcp", "dctcp-reno", "bbr", "prague"];
+const ALGORITHMS_LATER: [&str; 3] = ["dctcp-reno", "bbr", "prague"];
 const PROFILES_LATER: [&str; 4] = ["bsd-4.3", "linux-2.2", "linux-2.4", "linux-3.18"];
 const LATER: [&str; 5] = ["ecn", "ect_on_syn", "dscp", "pacing", "keepalive"];
 
@@ -22,6 +23,7 @@ pub(super) fn tcp(section: Option<Section<'_>>, mtu: u16, problems: &mut Problem
     let profile = s.or(problems, "profile", Profile::Modern, profile);
     let mut tcp = Config::new(profile, mtu);
     tcp.algorithm = s.or(problems, "cc", tcp.algorithm, algorithm);
+    cc::tuning(&mut tcp.tuning, &mut s, problems);
     tcp.recovery = s.or(problems, "recovery", tcp.recovery, reader::choice(&RECOVERIES, &[]));
     tcp.mss = s.opt(problems, "mss", reader::whole(1, 65_495)).or(tcp.mss);
     buffers(&mut tcp, &mut s, problems);

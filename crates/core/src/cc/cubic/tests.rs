@@ -1,5 +1,5 @@
 use super::*;
-use crate::cc::Algorithm;
+use crate::cc::{Algorithm, EcnPath};
 use crate::seq::SeqNumber;
 use proptest::prelude::*;
 
@@ -13,6 +13,8 @@ fn cubic(initial_window: u32, initial_ssthresh: Option<u32>) -> Cubic {
         initial_window,
         initial_ssthresh,
         cwnd_max: 1 << 20,
+        tuning: Default::default(),
+        ecn: EcnPath::Absent,
     })
 }
 
@@ -25,6 +27,7 @@ fn ack(cubic: &mut Cubic, now: Instant, rtt: Duration, in_flight_before: u32) {
     cubic.on_ack(&AckSample {
         now,
         acked: MSS,
+        acked_ce: 0,
         rtt: Some(rtt),
         in_flight_before,
         snd_una: SeqNumber(0),
@@ -168,6 +171,49 @@ fn a_round_trip_never_adds_more_than_half() {
         // Each acknowledgment may add half of its share of a window that grows meanwhile.
         assert!(f64::from(cubic.cwnd()) < f64::from(before) * 1.65);
     }
+}
+
+/// Slow start into a queue of a line that sends a segment per millisecond, 50 ms away.
+fn leaves_slow_start_at(hystart: bool) -> u32 {
+    let mut cubic = Cubic { hystart: hystart.then(HyStart::default), ..cubic(10, None) };
+    let mut snd_una = SeqNumber(0);
+    for _ in 0..1000 {
+        let cwnd = cubic.cwnd();
+        let snd_nxt = snd_una + cwnd;
+        snd_una += MSS;
+        cubic.on_ack(&AckSample {
+            now: Instant::ZERO,
+            acked: MSS,
+            acked_ce: 0,
+            rtt: Some(Duration::from_millis(u64::from(cwnd / MSS).max(50))),
+            in_flight_before: cwnd,
+            snd_una,
+            snd_nxt,
+            phase: Phase::Open,
+        });
+        if cubic.cwnd() >= cubic.ssthresh() {
+            break;
+        }
+    }
+    cubic.cwnd() / MSS
+}
+
+#[test]
+fn the_first_slow_start_grows_by_quarters_once_a_queue_builds_and_ends() {
+    // A queue shows at some 60 segments; five rounds of a quarter make three times as much of it.
+    let left = leaves_slow_start_at(true);
+    assert!((60..240).contains(&left), "{left} segments");
+    assert!(leaves_slow_start_at(false) > 1000);
+}
+
+#[test]
+fn a_later_slow_start_ends_at_the_threshold_alone() {
+    let mut cubic = cubic(10, None);
+    cubic.on_congestion(Instant::ZERO, Congestion::Timeout, 0);
+    assert_eq!(cubic.ssthresh(), 7 * MSS);
+    let hystart = cubic.hystart;
+    round(&mut cubic, Instant::ZERO, Duration::from_millis(50));
+    assert_eq!((cubic.cwnd(), cubic.hystart), (2 * MSS, hystart));
 }
 
 #[test]
