@@ -74,3 +74,11 @@ pub(crate) fn change(
     }
     Ok(())
 }
+
+/// Adds again what a device has lost; what it still has stays.
+pub(crate) fn restore(netlink: &mut Netlink, index: u32, setup: &BondSetup) {
+    for entry in entries(setup) {
+        // It is there, or cannot be had: either way there is nobody to tell.
+        let _there = entry.add(netlink, index);
+    }
+}

@@ -11,6 +11,7 @@ use crate::running::Running;
 use crate::sys::epoll::{Epoll, Interest};
 use crate::sys::signal::{Signal, Signals};
 use std::io;
+use trunkline_core::time::Instant;
 
 /// Tokens: the low half says what, the high half whose.
 const WHAT_BITS: u32 = 32;
@@ -30,12 +31,33 @@ pub struct Reactor {
     watch: LinkWatch,
     /// By position; one that is down has left its place empty.
     bonds: Vec<Option<Seat>>,
+    /// Why the first bond ended that was not told to.
+    broken: Option<io::Error>,
 }
 
 /// A bond, and what is waited for on its TUN.
 struct Seat {
     running: Running,
     tun_interest: Interest,
+}
+
+impl Seat {
+    fn handle(&mut self, now: Instant, what: u64) -> io::Result<Then> {
+        let Running { driver, control, .. } = &mut self.running;
+        match what {
+            // It is waited for in vain only when there is no device any more.
+            TUN if self.tun_interest == Interest::Nothing => {
+                return Err(io::Error::new(io::ErrorKind::NotFound, "the TUN device is gone"));
+            }
+            TUN => driver.handle_ready(now, Source::Tun)?,
+            LISTENER => control.accept()?,
+            SOCKETS..CLIENTS => {
+                driver.handle_ready(now, Source::Socket((what - SOCKETS) as usize))?;
+            }
+            _ => return Ok(requests::serve(&mut self.running, now, (what - CLIENTS) as usize)),
+        }
+        Ok(Then::GoOn)
+    }
 }
 
 impl Reactor {
@@ -55,15 +77,15 @@ impl Reactor {
             epoll.add(running.control.listener(), whose | LISTENER, Interest::Read)?;
             seats.push(Some(Seat { running, tun_interest: Interest::Read }));
         }
-        let mut reactor = Reactor { epoll, signals, watch, bonds: seats };
+        let mut reactor = Reactor { epoll, signals, watch, bonds: seats, broken: None };
         reactor.watch_new()?;
         Ok(reactor)
     }
 
-    /// Works until every bond is down.
+    /// Works until every bond is down. One whose device or socket breaks goes down alone.
     ///
     /// # Errors
-    /// A device or a socket broke.
+    /// What broke first.
     pub fn run(mut self) -> io::Result<()> {
         let mut tokens = Vec::new();
         while self.bonds.iter().any(Option::is_some) {
@@ -82,7 +104,7 @@ impl Reactor {
             }
             self.watch_new()?;
         }
-        Ok(())
+        self.broken.map_or(Ok(()), Err)
     }
 
     fn handle(&mut self, token: u64) -> io::Result<()> {
@@ -106,7 +128,7 @@ impl Reactor {
             LINKS => {
                 for news in self.watch.read()? {
                     for seat in self.bonds.iter_mut().flatten() {
-                        seat.running.driver.handle_carrier(now, &news);
+                        seat.running.handle_news(now, &news);
                     }
                 }
                 return Ok(());
@@ -117,22 +139,13 @@ impl Reactor {
         let Some(entry) = self.bonds.get_mut(whose as usize) else {
             return Ok(());
         };
-        let Some(seat) = entry else {
-            return Ok(());
-        };
-        match what {
-            TUN => seat.running.driver.handle_ready(now, Source::Tun)?,
-            LISTENER => seat.running.control.accept()?,
-            SOCKETS..CLIENTS => {
-                let socket = (what - SOCKETS) as usize;
-                seat.running.driver.handle_ready(now, Source::Socket(socket))?;
+        match entry.as_mut().map_or(Ok(Then::GoOn), |seat| seat.handle(now, what)) {
+            Ok(Then::GoOn) => {}
+            Ok(Then::End) => *entry = None,
+            Err(error) => {
+                *entry = None;
+                self.broken.get_or_insert(error);
             }
-            _ if requests::serve(&mut seat.running, now, (what - CLIENTS) as usize)
-                == Then::End =>
-            {
-                *entry = None
-            }
-            _ => {}
         }
         Ok(())
     }

@@ -3,8 +3,11 @@
 use crate::control::Control;
 use crate::driver::Driver;
 use crate::error::Error;
+use crate::netlink::{LinkNews, Netlink};
+use crate::networks;
 use crate::setup::{BondSetup, LinkSetup};
 use crate::state::{RunDir, STATE_SCHEMA, State};
+use trunkline_core::time::Instant;
 
 /// Reads the plan of one bond and end again.
 pub type PlanReader = Box<dyn Fn() -> Result<BondSetup, Error>>;
@@ -36,6 +39,17 @@ impl Running {
             addresses: prefixed(&setup.addresses),
             routes: prefixed(&setup.routes),
             sockets: self.driver.paths().iter().map(|p| describe(setup, &p.setup)).collect(),
+        }
+    }
+
+    /// A device of this machine has changed. When it is the bond's own and is back, it gets again what the
+    /// kernel took from it.
+    pub(crate) fn handle_news(&mut self, now: Instant, news: &LinkNews) {
+        self.driver.handle_carrier(now, news);
+        if news.is_running && news.name == self.driver.setup.device {
+            // What cannot be had back now is tried with the next change.
+            let _missing = Netlink::open()
+                .map(|mut netlink| networks::restore(&mut netlink, news.index, &self.driver.setup));
         }
     }
 

@@ -113,6 +113,10 @@ pub fn control_path(bond: &str) -> PathBuf {
 /// # Errors
 /// The folder cannot be read.
 pub fn find(bond: &str) -> Result<Found, Error> {
+    // A name from a command line must not lead out of the folder of all bonds.
+    if bond.contains('/') || bond.starts_with('.') {
+        return Ok(Found::Nothing);
+    }
     let path = base().join(bond);
     let told = |error: &io::Error| Error::while_doing(path.display(), error);
     let lock = match OpenOptions::new().write(true).open(path.join(LOCK)) {

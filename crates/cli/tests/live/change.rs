@@ -81,6 +81,32 @@ fn a_link_in_front_of_the_others_disturbs_none_of_them() {
     site.expect_clean();
 }
 
+#[test]
+fn a_device_that_was_down_has_its_addresses_and_routes_again() {
+    let Some(site) = Site::new("again") else {
+        return;
+    };
+    let line = "device = \"tl0\"\n";
+    let routed = format!("{line}routes = [\"10.98.0.0/16\", \"fd98::/64\"]\n");
+    site.write(&PLAN.replacen(line, &routed, 1));
+    site.up();
+    site.ping("home", "[fd99::2]:7");
+    site.bed.ip("home", "link set tl0 down");
+    site.bed.ip("home", "link set tl0 up");
+    let has = |words: &str, text: &str| site.bed.ip("home", words).contains(text);
+    site.until("home", |_| {
+        has("address show dev tl0", "fd99::1/126")
+            && has("-4 route show dev tl0", "10.98.0.0/16")
+            && has("-6 route show dev tl0", "fd98::/64")
+    });
+    site.ping("home", "10.99.0.2:7");
+    site.ping("home", "[fd99::2]:7");
+    for side in ["home", "server"] {
+        site.expect(side, "down tl0", 0, "bond tl0 is down");
+    }
+    site.expect_clean();
+}
+
 /// What is measured is shown.
 fn shown_paths(site: &Site) {
     let bond = site.shown("home");

@@ -30,6 +30,9 @@ const CONTROL_SHARE: u64 = 20;
 const RTO_UNKNOWN: Duration = Duration::from_secs(1);
 /// Feedback intervals that may fail before a path is suspect.
 const INTERVALS_MISSED: u64 = 3;
+/// A line that is faster than it is told answers before its frame should be out, by so many microseconds
+/// at most.
+const EARLY_MAX: i64 = 1_000_000;
 /// Datagrams a loss ratio is taken over at least.
 const LOSS_SPAN: u32 = 32;
 
@@ -361,10 +364,11 @@ impl Path {
     }
 
     fn learn_trip(&mut self, micros: u32) {
-        if micros.cast_signed() < 0 {
+        let micros = i64::from(micros.cast_signed());
+        if micros < -EARLY_MAX {
             return;
         }
-        let trip = Duration::from_micros(u64::from(micros));
+        let trip = Duration::from_micros(micros.max(1).cast_unsigned());
         let stats = &mut self.stats;
         (stats.srtt, stats.rttvar) = match stats.srtt {
             None => (Some(trip), trip / 2),
