@@ -38,6 +38,8 @@ const fn row(
 #[rustfmt::skip]
 const WORKLOADS: &[Workload] = &[
     row("checksum", "1448 bytes", None, 2000, wire::checksum),
+    row("copy-checksum", "1448 bytes", None, 2000, wire::copy_checksum),
+    row("memcpy", "1448 bytes", None, 2000, wire::memcpy),
     row("pick-earliest", "frame", None, 2000, pick::earliest),
     row("pick-eql", "frame", None, 2000, pick::eql),
     row("pick-eql-early", "frame", None, 2000, pick::eql_early),

@@ -68,12 +68,12 @@ if wanted 6; then
 fi
 if wanted 7; then
     headline "7 CPU of both ends on an unshaped veth"
-    scripts/bench-forwarder.sh --up benches/unshaped.toml; verdict "bench-forwarder.sh" $?
+    scripts/bench-forwarder.sh --up scripts/bench-forwarder.toml; verdict "bench-forwarder.sh" $?
 fi
 if wanted 8; then
     headline "8 kill -9 at random moments, random operations"
-    TRUNKLINE_KILLS=50 test_by_name trunkline live kill
-    TRUNKLINE_OPERATIONS=10000 test_by_name trunkline live operations
+    TRUNKLINE_KILLS=50 test_by_name trunkline live kill::
+    TRUNKLINE_OPERATIONS=10000 test_by_name trunkline live churn::
 fi
 if wanted 9; then
     headline "9 tests, swarm, instruction counts"

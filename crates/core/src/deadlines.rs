@@ -1,95 +1,104 @@
 //! Deadlines of many sources, lazily kept: moving a deadline later costs nothing until the old one
 //! comes due. Ties come out in the order they were scheduled.
 
+mod heap;
+
 use crate::time::Instant;
-use std::cmp::Ordering;
-use std::collections::BinaryHeap;
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Entry {
-    at: Instant,
-    sequence: u64,
-    source: u32,
-}
-
-impl Ord for Entry {
-    fn cmp(&self, other: &Self) -> Ordering {
-        (other.at, other.sequence).cmp(&(self.at, self.sequence))
-    }
-}
-impl PartialOrd for Entry {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
+use heap::{Entry, Heap, SOURCES_MAX};
 
 /// The next deadline of each source, numbered from 0.
 #[derive(Clone, Default, Debug)]
 pub struct Deadlines {
-    heap: BinaryHeap<Entry>,
-    /// Per source: what it waits for now, and the earliest entry it has in the heap.
-    wanted: Vec<Instant>,
-    queued: Vec<Instant>,
+    heap: Heap,
+    sources: Vec<Source>,
     sequence: u64,
 }
 
+/// What a source waits for now, and the earliest entry it has in the heap, which is no later.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Source {
+    wanted: Instant,
+    queued: Instant,
+}
+
+impl Source {
+    const NEVER: Source = Source { wanted: Instant::FAR_FUTURE, queued: Instant::FAR_FUTURE };
+}
+
 impl Deadlines {
-    /// No sources yet; they appear as they are set.
+    /// No sources yet; they appear as they are set, at most 2^24.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The source's next deadline, or none.
+    /// The source's next deadline, or none. Costs next to nothing when it is what it was.
+    #[inline]
     pub fn set(&mut self, source: u32, at: Option<Instant>) {
-        let index = source as usize;
-        if index >= self.wanted.len() {
-            self.wanted.resize(index + 1, Instant::FAR_FUTURE);
-            self.queued.resize(index + 1, Instant::FAR_FUTURE);
-        }
         let at = at.unwrap_or(Instant::FAR_FUTURE);
-        self.wanted[index] = at;
-        if at < self.queued[index] {
+        match self.sources.get_mut(source as usize) {
+            Some(known) if at >= known.queued => known.wanted = at,
+            _ => self.advance(source, at),
+        }
+    }
+
+    /// A source that may be new waits for something earlier than what it has in the heap.
+    fn advance(&mut self, source: u32, at: Instant) {
+        let index = source as usize;
+        if index >= self.sources.len() {
+            assert!(index < SOURCES_MAX, "too many sources of deadlines");
+            self.sources.resize(index + 1, Source::NEVER);
+        }
+        self.sources[index].wanted = at;
+        if at < self.sources[index].queued {
             self.push(source, at);
         }
     }
 
     fn push(&mut self, source: u32, at: Instant) {
-        self.queued[source as usize] = at;
+        self.sources[source as usize].queued = at;
         self.sequence += 1;
-        self.heap.push(Entry { at, sequence: self.sequence, source });
+        self.heap.push(Entry::new(at, self.sequence, source));
     }
 
     /// The earliest deadline of all, and whose it is.
+    #[inline]
     pub fn earliest(&mut self) -> Option<(Instant, u32)> {
-        self.settle();
-        self.heap.peek().map(|entry| (entry.at, entry.source))
+        let entry = self.first()?;
+        Some((entry.at(), entry.source()))
     }
 
     /// Takes the first source whose deadline is at or before `now`; it then has none until set again.
+    #[inline]
     pub fn pop(&mut self, now: Instant) -> Option<(Instant, u32)> {
-        self.settle();
-        let entry = *self.heap.peek().filter(|entry| entry.at <= now)?;
-        self.heap.pop();
-        let index = entry.source as usize;
-        self.queued[index] = Instant::FAR_FUTURE;
-        self.wanted[index] = Instant::FAR_FUTURE;
-        Some((entry.at, entry.source))
+        let entry = self.first().filter(|entry| entry.at() <= now)?;
+        self.heap.remove_first();
+        self.sources[entry.source() as usize] = Source::NEVER;
+        Some((entry.at(), entry.source()))
     }
 
-    /// Brings an entry to the top that is not out of date.
-    fn settle(&mut self) {
-        while let Some(&Entry { at, source, .. }) = self.heap.peek() {
-            let index = source as usize;
-            if self.wanted[index] == at && self.queued[index] == at {
-                return;
+    /// The first entry that is not out of date.
+    #[inline]
+    fn first(&mut self) -> Option<Entry> {
+        loop {
+            let entry = self.heap.first()?;
+            let known = &self.sources[entry.source() as usize];
+            if known.wanted == entry.at() && known.queued == entry.at() {
+                return Some(entry);
             }
-            self.heap.pop();
-            if self.queued[index] == at {
-                self.queued[index] = Instant::FAR_FUTURE;
-                let wanted = self.wanted[index];
-                if wanted != Instant::FAR_FUTURE {
-                    self.push(source, wanted);
-                }
+            self.discard(entry);
+        }
+    }
+
+    /// Takes the first entry off, which is out of date, and queues what its source waits for instead.
+    fn discard(&mut self, entry: Entry) {
+        self.heap.remove_first();
+        let (at, source) = (entry.at(), entry.source());
+        let known = &mut self.sources[source as usize];
+        if known.queued == at {
+            known.queued = Instant::FAR_FUTURE;
+            let wanted = known.wanted;
+            if wanted != Instant::FAR_FUTURE {
+                self.push(source, wanted);
             }
         }
     }

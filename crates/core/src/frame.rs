@@ -69,21 +69,17 @@ impl Slot {
         if self.pooled { &mut self.buffer[start..] } else { &mut self.inline[start..] }
     }
 
-    /// Stores the bytes of `header` and `payload` with room in front.
-    fn store(&mut self, header: &[u8], payload: &[u8]) {
-        let held = header.len() + payload.len();
+    /// Room for `held` bytes, with more in front. What is in it is of no meaning.
+    #[inline]
+    fn space(&mut self, held: usize) -> &mut [u8] {
         self.pooled = held > INLINE_BYTES;
         if self.pooled {
             self.start = HEADROOM as u32;
-            self.buffer.clear();
-            self.buffer.extend_from_slice(&[0; HEADROOM]);
-            self.buffer.extend_from_slice(header);
-            self.buffer.extend_from_slice(payload);
+            self.buffer.resize(HEADROOM + held, 0);
+            &mut self.buffer[HEADROOM..]
         } else {
-            let start = INLINE_BYTES - held;
-            self.start = start as u32;
-            self.inline[start..start + header.len()].copy_from_slice(header);
-            self.inline[start + header.len()..].copy_from_slice(payload);
+            self.start = (INLINE_BYTES - held) as u32;
+            &mut self.inline[INLINE_BYTES - held..]
         }
     }
 
@@ -141,6 +137,16 @@ impl Frames {
 
     /// Stores a frame of `header`, then `payload`, then `elided` zero bytes.
     pub fn insert_parts(&mut self, header: &[u8], payload: &[u8], elided: u32) -> Frame {
+        self.insert_with(header.len() + payload.len(), elided, |space| {
+            let (front, back) = space.split_at_mut(header.len());
+            front.copy_from_slice(header);
+            back.copy_from_slice(payload);
+        })
+    }
+
+    /// Stores a frame of `len` bytes, all of which `fill` has to write, followed by `elided` zero bytes.
+    #[inline]
+    pub fn insert_with(&mut self, len: usize, elided: u32, fill: impl FnOnce(&mut [u8])) -> Frame {
         let index = self.free.pop().unwrap_or_else(|| {
             self.slots.push(Slot::EMPTY);
             (self.slots.len() - 1) as u32
@@ -151,7 +157,7 @@ impl Frames {
         slot.live = true;
         slot.corrupt = false;
         slot.waiting = false;
-        slot.store(header, payload);
+        fill(slot.space(len));
         Frame(index)
     }
 
@@ -215,14 +221,12 @@ impl Frames {
 
     /// Marks the frame as damaged: its checksum will not verify.
     pub fn mark_corrupt(&mut self, frame: Frame) {
-        assert!(self.slot(frame).live);
-        self.slots[frame.0 as usize].corrupt = true;
+        self.slot_mut(frame).corrupt = true;
     }
 
     /// Notes whether the frame waits in a queue of this machine, before any transmitter.
     pub fn set_waiting(&mut self, frame: Frame, place: Place) {
-        assert!(self.slot(frame).live);
-        self.slots[frame.0 as usize].waiting = place == Place::Queue;
+        self.slot_mut(frame).waiting = place == Place::Queue;
     }
 
     /// A name for the frame that outlives it.

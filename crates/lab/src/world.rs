@@ -68,7 +68,11 @@ impl Lane {
     }
 
     fn next_timeout(&self) -> Option<Instant> {
-        self.counted_out().into_iter().chain(self.channel.next_timeout()).min()
+        let next = self.channel.next_timeout();
+        match self.counted_out() {
+            Some(paced) => Some(next.map_or(paced, |next| next.min(paced))),
+            None => next,
+        }
     }
 
     fn held_frames(&self) -> usize {
@@ -123,6 +127,8 @@ pub struct World {
     paced: Vec<Vec<(usize, usize)>>,
     /// Events handled and frames serialised, for progress and speed.
     pub(crate) packet_hops: u64,
+    /// Per host, the lanes it sends into: link and direction.
+    ports: Vec<Vec<(usize, usize)>>,
     sources: Deadlines,
     burst: Burst,
 }
@@ -181,6 +187,7 @@ impl World {
             tap: None,
             now: Instant::ZERO,
             cx,
+            ports: (0..hosts.len()).map(|host| ports(&links, host)).collect(),
             hosts,
             links,
             chips,
@@ -273,23 +280,35 @@ impl World {
     /// A lane's transmitter has finished, or its pacer, or its wire has something to deliver.
     fn lane_due(&mut self, link: usize, lane: usize) {
         let this = &self.links[link].lanes[lane];
-        let (from, to) = (this.from, this.to);
+        let (from, is_paced) = (this.from, this.pacer.is_some());
         if this.counted_out().is_some_and(|at| at <= self.now) {
             self.serve(from);
         }
-        if self.links[link].lanes[lane].channel.finishes().is_some_and(|at| at <= self.now) {
+        let finishes = self.links[link].lanes[lane].channel.finishes();
+        let has_finished = finishes.is_some_and(|at| at <= self.now);
+        if has_finished {
             self.finish(link, lane);
         }
+        let mut is_armed = has_finished && !is_paced;
         while let Some(frame) = self.links[link].lanes[lane].channel.poll_arrival(self.now) {
-            self.observer.arrived(&self.cx, frame, self.links[link].skip);
-            let id = LinkId(link as u16);
-            if let Some(tap) = &mut self.tap {
-                tap.arrived(self.now, to, id, self.cx.frames.bytes(frame));
-            }
-            self.hosts[to].handle_frame(self.now, &mut self.cx, id, frame);
-            self.serve(to);
+            self.arrived(link, lane, frame);
+            is_armed = false;
         }
-        self.arm_lane(link, lane);
+        if !is_armed {
+            self.arm_lane(link, lane);
+        }
+    }
+
+    /// A frame has arrived at the end of a lane.
+    fn arrived(&mut self, link: usize, lane: usize, frame: Frame) {
+        let this = &self.links[link];
+        let (to, id) = (this.lanes[lane].to, LinkId(link as u16));
+        self.observer.arrived(&self.cx, frame, this.skip);
+        if let Some(tap) = &mut self.tap {
+            tap.arrived(self.now, to, id, self.cx.frames.bytes(frame));
+        }
+        self.hosts[to].handle_frame(self.now, &mut self.cx, id, frame);
+        self.serve(to);
     }
 
     fn chip_due(&mut self, chip: usize) {
@@ -314,25 +333,33 @@ impl World {
             self.hosts[from].handle_transmitted(self.now, &mut self.cx, LinkId(link as u16), bytes);
             self.serve(from);
         }
-        self.arm_lane(link, lane);
+        let this = &self.links[link];
+        let arms_itself = this.chip.is_none() && !is_paced;
+        if !arms_itself || this.lanes[lane].channel.idle() {
+            self.arm_lane(link, lane);
+        }
     }
 
     /// Gives the channel what it can take of the frames handed over.
     fn begin_next(&mut self, link: usize, lane: usize) {
-        let this = &mut self.links[link];
-        if this.lanes[lane].has_queue() {
-            while let Some(frame) = this.lanes[lane].handed.pop_front() {
-                let offered = this.lanes[lane].channel.offer(self.now, &mut self.cx, frame);
+        let this = &mut self.links[link].lanes[lane];
+        if this.has_queue() {
+            while let Some(frame) = this.handed.pop_front() {
+                let offered = this.channel.offer(self.now, &mut self.cx, frame);
                 self.packet_hops += u64::from(matches!(offered, Offered::Started(_)));
             }
             return self.arm_lane(link, lane);
         }
-        if !this.lanes[lane].channel.idle() {
-            return;
+        if this.channel.idle()
+            && let Some(frame) = this.handed.pop_front()
+        {
+            self.begin(link, lane, frame);
         }
-        let Some(frame) = this.lanes[lane].handed.pop_front() else {
-            return;
-        };
+    }
+
+    /// Starts a frame on a channel that is idle.
+    fn begin(&mut self, link: usize, lane: usize, frame: Frame) {
+        let this = &mut self.links[link];
         self.packet_hops += 1;
         let started = this.lanes[lane].channel.start(self.now, &mut self.cx, frame);
         match (started, this.chip) {
@@ -377,44 +404,46 @@ impl World {
                 self.dispatch(host, &event);
             }
             let mut moved = false;
-            for link in 0..self.links.len() {
-                moved |= self.serve_lane(host, link);
+            let ports = std::mem::take(&mut self.ports[host]);
+            for &(link, lane) in &ports {
+                let this = &self.links[link];
+                if this.up && this.lanes[lane].is_free() {
+                    moved |= self.serve_lane(host, link, lane);
+                }
             }
+            self.ports[host] = ports;
             if !moved {
                 break;
             }
         }
-        let next = self.hosts[host].poll_timeout().map(|(at, _)| at);
+        let next = self.hosts[host].next_deadline();
         self.arm(Source::Host(host), next);
     }
 
-    /// Asks a host for a burst on one link, if that link could take one.
-    fn serve_lane(&mut self, host: usize, link: usize) -> bool {
-        let Some(lane) = self.links[link].lanes.iter().position(|l| l.from == host) else {
-            return false;
-        };
-        let this = &self.links[link].lanes[lane];
-        if !self.links[link].up || !this.is_free() {
-            return false;
-        }
+    /// Asks a host for a burst on a lane that can take one.
+    fn serve_lane(&mut self, host: usize, link: usize, lane: usize) -> bool {
         self.burst.clear();
         let id = LinkId(link as u16);
         self.hosts[host].poll_transmit(self.now, &mut self.cx, id, &mut self.burst);
-        if self.burst.is_empty() {
+        let Some((&first, rest)) = self.burst.frames.split_first() else {
             return false;
-        }
-        let this = &mut self.links[link].lanes[lane];
-        if let Some(pacer) = &mut this.pacer {
-            let lens = self.burst.frames.iter().map(|frame| self.cx.frames.len(*frame));
-            pacer.start(self.now, lens);
-        }
+        };
         if let Some(tap) = &mut self.tap {
             let frames = self.burst.frames.iter().map(|frame| self.cx.frames.bytes(*frame));
             tap.handed_out(self.now, host, id, frames);
         }
-        this.handed.extend(self.burst.frames.drain(..));
-        self.begin_next(link, lane);
-        self.arm_lane(link, lane);
+        let this = &mut self.links[link].lanes[lane];
+        if let Some(pacer) = &mut this.pacer {
+            pacer.start(self.now, self.burst.frames.iter().map(|frame| self.cx.frames.len(*frame)));
+            this.handed.extend(&self.burst.frames);
+            self.begin_next(link, lane);
+            self.arm_lane(link, lane);
+        } else {
+            if !rest.is_empty() {
+                this.handed.extend(rest);
+            }
+            self.begin(link, lane, first);
+        }
         true
     }
 
@@ -542,4 +571,10 @@ impl World {
             host.check_invariants();
         }
     }
+}
+
+/// The lanes that a host sends into.
+fn ports(links: &[Link], host: usize) -> Vec<(usize, usize)> {
+    let lane = |link: &Link| link.lanes.iter().position(|lane| lane.from == host);
+    links.iter().enumerate().filter_map(|(at, link)| Some((at, lane(link)?))).collect()
 }

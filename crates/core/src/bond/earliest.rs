@@ -94,8 +94,9 @@ impl Earliest {
         };
         let has_room = |index: usize| {
             let member = &members[index];
-            let ahead = horizon.max(member.wire_time(meta.len) * FRAMES_AHEAD);
-            !member.is_full(meta.len) && member.backlog_time() < ahead
+            let is_ahead = member.backlog_time() < horizon
+                || member.backlog_time() < member.wire_time(meta.len) * FRAMES_AHEAD;
+            is_ahead && !member.is_full(meta.len)
         };
         let in_order = in_order.map(|(index, _)| index).filter(|index| has_room(*index));
         let member = in_order.unwrap_or(first);

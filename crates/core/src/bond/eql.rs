@@ -69,6 +69,7 @@ pub(super) fn pick(members: &[Member], meta: FrameMeta) -> Pick {
 }
 
 /// The walk over the list that both EQL schedulers make.
+#[inline]
 pub(super) fn least_loaded(
     members: &[Member],
     meta: FrameMeta,

@@ -81,9 +81,11 @@ pub struct Member {
     /// What every packet takes on the wire, and what each of its bytes adds in 2^-16 nanoseconds.
     per_packet: Duration,
     per_byte: u64,
-    /// When the first frame in flight should be out, and when the last.
+    /// When the first frame in flight should be out, and when the last; the origin when none is.
     head_done: Instant,
     all_done: Instant,
+    /// What of the backlog is the first frame in flight.
+    head_time: Duration,
     run_bytes: u32,
     pub(super) eql: eql::Record,
     pub(super) stats: MemberStats,
@@ -125,6 +127,7 @@ impl Member {
             per_byte: nanos_per_byte(&config),
             head_done: Instant::ZERO,
             all_done: Instant::ZERO,
+            head_time: Duration::ZERO,
             run_bytes: u32::try_from(config.rate.bits_in(RUN_TIME) / 8).unwrap_or(u32::MAX),
             eql: eql::Record::new(config.weight),
             stats: MemberStats::default(),
@@ -189,11 +192,8 @@ impl Member {
     }
     /// When a frame of `len` bytes committed now would arrive at the far end.
     pub fn arrival(&self, now: Instant, len: u32) -> Instant {
-        let (start, behind) = match self.in_flight.front() {
-            Some(head) => (now.max(self.head_done), self.backlog - self.wire_time(*head)),
-            None => (now, self.backlog),
-        };
-        start + behind + self.wire_time(len) + self.delay
+        let behind = self.backlog - self.head_time;
+        now.max(self.head_done) + behind + self.wire_time(len) + self.delay
     }
     /// The most bytes that follow each other to it at once, unless one frame is longer.
     pub const fn run_bytes(&self) -> u32 {
@@ -242,6 +242,7 @@ impl Member {
             // A trunk has measured it.
             fresh.delay = self.delay;
         }
+        fresh.head_time = fresh.in_flight.front().map_or(Duration::ZERO, |l| fresh.wire_time(*l));
         fresh.state = self.state;
         fresh.standing = self.standing;
         fresh.stats = self.stats;
@@ -284,17 +285,19 @@ impl Member {
         }
         self.in_flight_bytes = 0;
         self.reported = 0;
-        self.all_done = Instant::ZERO;
+        self.head_time = Duration::ZERO;
+        (self.head_done, self.all_done) = (Instant::ZERO, Instant::ZERO);
     }
 
     /// Counts a frame of `len` bytes as handed out; answers when it should be out.
     fn fly(&mut self, now: Instant, len: u32) -> Instant {
+        let time = self.wire_time(len);
         if self.in_flight.is_empty() {
-            self.head_done = now + self.wire_time(len);
+            (self.head_done, self.head_time) = (now + time, time);
         }
         self.in_flight.push_back(len);
         self.in_flight_bytes += u64::from(len);
-        self.all_done = self.all_done.max(now) + self.wire_time(len);
+        self.all_done = self.all_done.max(now) + time;
         self.all_done
     }
 
@@ -343,8 +346,14 @@ impl Member {
             self.backlog = self.backlog - self.wire_time(len);
         }
         match self.in_flight.front() {
-            Some(head) => self.head_done = now + self.wire_time(*head),
-            None => (self.reported, self.all_done) = (0, now),
+            Some(head) => {
+                self.head_time = self.wire_time(*head);
+                self.head_done = now + self.head_time;
+            }
+            None => {
+                (self.reported, self.all_done) = (0, now);
+                (self.head_done, self.head_time) = (Instant::ZERO, Duration::ZERO);
+            }
         }
     }
 
@@ -360,6 +369,8 @@ impl Member {
         assert_eq!(self.in_flight_bytes, sum(&mut in_flight()), "bytes in flight");
         let backlog: Duration = waiting().chain(in_flight()).map(|l| self.wire_time(l)).sum();
         assert_eq!(self.backlog, backlog, "backlog");
+        let head = self.in_flight.front().map_or(Duration::ZERO, |len| self.wire_time(*len));
+        assert_eq!(self.head_time, head, "first frame in flight");
         assert!(self.reported == 0 || !self.in_flight.is_empty(), "reported bytes");
     }
 }

@@ -431,6 +431,15 @@ impl Bond {
         decay.into_iter().chain(trunk).min_by_key(|(at, _)| *at)
     }
 
+    /// The next deadline, without its reason.
+    #[inline]
+    pub fn next_deadline(&self) -> Option<Instant> {
+        if self.trunk.is_none() && !self.config.mode.is_eql() {
+            return None;
+        }
+        self.poll_timeout().map(|(at, _)| at)
+    }
+
     /// Hands out what may be sent on a link now. What it appends belongs to the caller.
     pub fn poll_transmit(
         &mut self,
@@ -443,6 +452,9 @@ impl Bond {
             return;
         };
         let member = &mut self.members[index];
+        if self.trunk.is_none() && member.waiting_frames() == 0 {
+            return;
+        }
         let was_full = member.is_full(u32::from(self.config.mtu));
         if self.trunk.is_some() {
             self.transmit_datagrams(now, cx, index, burst);

@@ -1,6 +1,6 @@
 //! A packet's way up: IPv4, then ICMP echo or the connection it belongs to.
 
-use super::{Host, InterfaceId};
+use super::{Host, InterfaceId, Key};
 use crate::Context;
 use crate::frame::Frame;
 use crate::tcp::{self, Segment, Tuple};
@@ -47,7 +47,7 @@ impl Host {
             local: SocketAddrV4::new(ip.dst, segment.repr.dst_port),
             remote: SocketAddrV4::new(ip.src, segment.repr.src_port),
         };
-        if let Some(&connection) = self.demux.get(&(tuple.local.port(), tuple.remote)) {
+        if let Some(&connection) = self.demux.get(&Key::new(tuple.local.port(), tuple.remote)) {
             if let Some(slot) = self.slot_mut(connection) {
                 slot.connection.handle_frame(now, cx, frame, &segment);
             }

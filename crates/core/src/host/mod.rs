@@ -60,6 +60,18 @@ struct Slot {
     runnable: bool,
 }
 
+/// What tells a connection from the others: our port and the peer's address and port in one number.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Key(u64);
+
+impl Key {
+    #[inline]
+    fn new(port: u16, remote: SocketAddrV4) -> Key {
+        let ends = u64::from(port) << 16 | u64::from(remote.port());
+        Key(u64::from(u32::from(*remote.ip())) << 32 | ends)
+    }
+}
+
 struct Listener {
     port: u16,
     config: tcp::config::Config,
@@ -78,11 +90,11 @@ const EPHEMERAL_PORT_FIRST: u16 = 49_152;
 /// One machine with an IP address per bond.
 pub struct Host {
     interfaces: Vec<Interface>,
-    /// Which interface a link belongs to.
-    links: Vec<(LinkId, InterfaceId)>,
+    /// Which interface a link belongs to, by the link's number.
+    links: Vec<Option<InterfaceId>>,
     /// By number; none where one was forgotten.
     connections: Vec<Option<Slot>>,
-    demux: BTreeMap<(u16, SocketAddrV4), ConnectionId>,
+    demux: BTreeMap<Key, ConnectionId>,
     listeners: Vec<Listener>,
     /// Reaches every address that is no interface's peer.
     default_route: Option<InterfaceId>,
@@ -122,7 +134,13 @@ impl Host {
     ) -> InterfaceId {
         let id = InterfaceId(self.interfaces.len());
         assert!((id.0 as u32) < DEADLINE_CONNECTIONS, "too many interfaces");
-        self.links.extend(links.iter().map(|link| (*link, id)));
+        for link in links {
+            let index = usize::from(link.0);
+            if index >= self.links.len() {
+                self.links.resize(index + 1, None);
+            }
+            self.links[index] = Some(id);
+        }
         self.interfaces.push(Interface {
             bond,
             address,
@@ -154,7 +172,7 @@ impl Host {
 
     /// The interface a link belongs to.
     pub fn interface_of(&self, link: LinkId) -> Option<InterfaceId> {
-        self.links.iter().find(|(known, _)| *known == link).map(|(_, id)| *id)
+        self.links.get(usize::from(link.0)).copied().flatten()
     }
 
     /// Sends what is for no interface's peer over this one, whose peer forwards it.
@@ -182,7 +200,7 @@ impl Host {
     pub fn handle_transmitted(&mut self, now: Instant, cx: &mut Context, link: LinkId, bytes: u64) {
         if let Some(id) = self.interface_of(link) {
             self.interfaces[id.0].bond.handle_transmitted(now, cx, link, bytes);
-            self.run(now, cx, id);
+            self.pump(now, cx, id);
         }
     }
 
@@ -230,11 +248,17 @@ impl Host {
         };
         self.interfaces[id.0].bond.poll_transmit(now, cx, link, burst);
         if !burst.is_empty() {
-            self.run(now, cx, id);
+            self.pump(now, cx, id);
         }
     }
 
-    /// The next deadline.
+    /// The next deadline, without its reason.
+    #[inline]
+    pub fn next_deadline(&mut self) -> Option<Instant> {
+        self.deadlines.earliest().map(|(at, _)| at)
+    }
+
+    /// The next deadline and why it was set.
     pub fn poll_timeout(&mut self) -> Option<(Instant, Reason)> {
         let (at, source) = self.deadlines.earliest()?;
         let owner = match source.checked_sub(DEADLINE_CONNECTIONS) {
@@ -245,6 +269,7 @@ impl Host {
     }
 
     /// What the applications should know next.
+    #[inline]
     pub fn poll_event(&mut self) -> Option<Event> {
         self.events.pop_front()
     }
@@ -280,19 +305,31 @@ impl Host {
         self.pump(now, cx, id);
     }
 
-    /// Moves packets into the bond while it has room: our own first, then one of each connection in turn.
+    /// Moves packets into the bond while it has room.
+    #[inline]
     fn pump(&mut self, now: Instant, cx: &mut Context, id: InterfaceId) {
-        while self.interfaces[id.0].bond.has_room() {
-            let interface = &mut self.interfaces[id.0];
+        let interface = &self.interfaces[id.0];
+        let has_work = !interface.runnable.is_empty() || !interface.outbox.is_empty();
+        if has_work && interface.bond.has_room() {
+            self.fill_bond(now, cx, id);
+        }
+        self.rearm_interface(id);
+    }
+
+    /// Our own packets first, then one of each connection in turn.
+    #[inline(never)]
+    fn fill_bond(&mut self, now: Instant, cx: &mut Context, id: InterfaceId) {
+        let interface = &mut self.interfaces[id.0];
+        while interface.bond.has_room() {
             if let Some(frame) = interface.outbox.pop_front() {
                 let meta = FrameMeta { len: cx.frames.len(frame) as u32, flow: 0 };
                 interface.bond.send(now, cx, frame, meta);
                 continue;
             }
-            let Some(connection) = interface.runnable.pop_front() else {
+            let Some(id) = interface.runnable.pop_front() else {
                 break;
             };
-            let slot = self.connections.get_mut(connection.0 as usize);
+            let slot = self.connections.get_mut(id.0 as usize);
             let Some(slot) = slot.and_then(Option::as_mut) else {
                 continue;
             };
@@ -300,13 +337,12 @@ impl Host {
                 Some(frame) => {
                     let meta = FrameMeta { len: cx.frames.len(frame) as u32, flow: slot.flow };
                     interface.bond.send(now, cx, frame, meta);
-                    interface.runnable.push_back(connection);
+                    interface.runnable.push_back(id);
                 }
                 None => slot.runnable = false,
             }
-            self.rearm_connection(connection);
+            self.deadlines.set(DEADLINE_CONNECTIONS + id.0, slot.connection.next_deadline());
         }
-        self.rearm_interface(id);
     }
 
     /// Queues a packet of our own; what a flood would pile up is dropped.
@@ -327,13 +363,14 @@ impl Host {
     }
 
     fn rearm_connection(&mut self, id: ConnectionId) {
-        let deadline = self.slot(id).and_then(|slot| slot.connection.poll_timeout());
-        self.deadlines.set(DEADLINE_CONNECTIONS + id.0, deadline.map(|(at, _)| at));
+        let deadline = self.slot(id).and_then(|slot| slot.connection.next_deadline());
+        self.deadlines.set(DEADLINE_CONNECTIONS + id.0, deadline);
     }
 
+    #[inline]
     fn rearm_interface(&mut self, id: InterfaceId) {
-        let deadline = self.interfaces[id.0].bond.poll_timeout();
-        self.deadlines.set(id.0 as u32, deadline.map(|(at, _)| at));
+        let deadline = self.interfaces[id.0].bond.next_deadline();
+        self.deadlines.set(id.0 as u32, deadline);
     }
 
     /// Frames this host holds: those no link has taken, and segments that arrived before their turn.

@@ -1,6 +1,8 @@
 //! What applications call: connect, listen, read, write, close.
 
-use super::{ConnectionId, EPHEMERAL_PORT_FIRST, HALF_OPEN, Host, InterfaceId, Listener, Slot};
+use super::{
+    ConnectionId, EPHEMERAL_PORT_FIRST, HALF_OPEN, Host, InterfaceId, Key, Listener, Slot,
+};
 use crate::Context;
 use crate::seq::SeqNumber;
 use crate::tcp::config::Config;
@@ -39,7 +41,7 @@ impl Host {
         for _ in EPHEMERAL_PORT_FIRST..=u16::MAX {
             let port = self.next_port;
             self.next_port = port.checked_add(1).unwrap_or(EPHEMERAL_PORT_FIRST);
-            if !self.demux.contains_key(&(port, remote)) {
+            if !self.demux.contains_key(&Key::new(port, remote)) {
                 return Some(port);
             }
         }
@@ -93,7 +95,7 @@ impl Host {
     ) -> ConnectionId {
         let id = ConnectionId(self.connections.len() as u32);
         let flow = flow_hash(&tuple);
-        self.demux.insert((tuple.local.port(), tuple.remote), id);
+        self.demux.insert(Key::new(tuple.local.port(), tuple.remote), id);
         self.connections.push(Some(Slot { connection, interface, flow, runnable: false }));
         self.serve(now, cx, id);
         id
@@ -150,7 +152,7 @@ impl Host {
         if let Some(mut slot) = self.connections.get_mut(id.0 as usize).and_then(Option::take) {
             slot.connection.release(cx);
             let tuple = slot.connection.tuple();
-            self.demux.remove(&(tuple.local.port(), tuple.remote));
+            self.demux.remove(&Key::new(tuple.local.port(), tuple.remote));
             self.deadlines.set(super::DEADLINE_CONNECTIONS + id.0, None);
         }
     }

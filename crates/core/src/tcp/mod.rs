@@ -151,9 +151,9 @@ impl Pending {
         self.0 |= 1 << event as u8;
     }
     fn take(&mut self) -> Option<Event> {
-        let first = EVENTS.into_iter().find(|e| self.0 & 1 << *e as u8 != 0)?;
-        self.0 &= !(1 << first as u8);
-        Some(first)
+        let first = EVENTS.get(self.0.trailing_zeros() as usize)?;
+        self.0 &= self.0 - 1;
+        Some(*first)
     }
 }
 

@@ -10,10 +10,9 @@ use crate::Context;
 use crate::frame::Frame;
 use crate::seq::SeqNumber;
 use crate::time::Instant;
+use crate::wire::checksum::Checksum;
 use crate::wire::ipv4::{self, Ecn, Protocol};
-use crate::wire::tcp::{
-    Flags, HEADER_LEN_MAX, HEADER_LEN_MIN, Options, Repr, SACK_BLOCKS_MAX, SackBlocks,
-};
+use crate::wire::tcp::{Flags, HEADER_LEN_MIN, Options, Repr, SACK_BLOCKS_MAX, SackBlocks};
 
 const TTL: u8 = 64;
 
@@ -305,9 +304,9 @@ impl Connection {
         };
     }
 
-    /// Headers on the stack, payload from the send buffer, both into a frame.
+    /// Headers, and payload from the send buffer, which is summed while it is copied, into a frame.
+    #[inline]
     fn emit_packet(&mut self, cx: &mut Context, repr: &Repr, payload: u32) -> Frame {
-        let mut headers = [0; ipv4::HEADER_LEN + HEADER_LEN_MAX];
         let (src, dst) = (*self.tuple.local.ip(), *self.tuple.remote.ip());
         let header_len = ipv4::HEADER_LEN + repr.header_len();
         let (real, elided): (&[u8], u32) = match payload {
@@ -319,7 +318,6 @@ impl Connection {
         };
         debug_assert_eq!(real.len() as u32 + elided, payload);
         let segment_len = (header_len - ipv4::HEADER_LEN) as u32 + payload;
-        repr.emit(&mut headers[ipv4::HEADER_LEN..], real, elided, src, dst);
         let ip = ipv4::Repr {
             src,
             dst,
@@ -331,12 +329,18 @@ impl Connection {
             ttl: TTL,
             payload_len: segment_len.min(u32::from(ipv4::PAYLOAD_LEN_MAX)) as u16,
         };
-        ip.emit(&mut headers);
+        let frame = cx.frames.insert_with(header_len + real.len(), elided, |space| {
+            let (headers, body) = space.split_at_mut(header_len);
+            let mut sum = Checksum::new();
+            sum.copy_bytes(body, real);
+            ip.emit(headers);
+            repr.emit_summed(&mut headers[ipv4::HEADER_LEN..], sum, payload, src, dst);
+        });
         self.ident = self.ident.wrapping_add(1);
         self.stats.segments_sent += 1;
         cx.work.segments_sent += 1;
         cx.work.bytes_copied += u64::from(payload);
         cx.work.bytes_checksummed += u64::from(segment_len) + ipv4::HEADER_LEN as u64;
-        cx.frames.insert_parts(&headers[..header_len], real, elided)
+        frame
     }
 }

@@ -93,6 +93,7 @@ impl Runs {
     }
 
     /// At most `max` bytes of one kind from `offset` on.
+    #[inline]
     pub fn chunk(&self, offset: usize, max: usize) -> Chunk<'_> {
         let from = self.start + offset as u64;
         if from >= self.end || max == 0 {

@@ -37,6 +37,15 @@ impl Timers {
         self.persist = Some(now + interval.min(max));
     }
 
+    #[inline]
+    fn earliest(&self) -> Option<Instant> {
+        let at = |deadline: Option<Instant>| deadline.unwrap_or(Instant::FAR_FUTURE);
+        let acks = at(self.delayed_ack).min(at(self.repeat_ack));
+        let rest = at(self.persist).min(at(self.time_wait));
+        let earliest = at(self.retransmit).min(acks).min(rest);
+        (earliest != Instant::FAR_FUTURE).then_some(earliest)
+    }
+
     fn next(&self) -> Option<(Instant, Reason)> {
         let mut next: Option<(Instant, Reason)> = None;
         for (deadline, reason) in [
@@ -68,6 +77,12 @@ impl Connection {
     /// The next deadline and why it was set. To be asked after every call that may have moved it.
     pub fn poll_timeout(&self) -> Option<(Instant, Reason)> {
         self.timers.next()
+    }
+
+    /// The next deadline, without its reason.
+    #[inline]
+    pub fn next_deadline(&self) -> Option<Instant> {
+        self.timers.earliest()
     }
 
     /// Deadlines up to `now` have passed.

@@ -235,8 +235,26 @@ impl Repr {
     /// When `buf` is shorter than the header.
     #[inline]
     pub fn emit(&self, buf: &mut [u8], payload: &[u8], elided: u32, src: Ipv4Addr, dst: Ipv4Addr) {
+        let mut sum = Checksum::new();
+        sum.add_bytes(payload);
+        self.emit_summed(buf, sum, (payload.len() as u32).saturating_add(elided), src, dst);
+    }
+
+    /// [`Repr::emit`] for a payload of `payload_len` bytes whose sum is known.
+    ///
+    /// # Panics
+    /// When `buf` is shorter than the header.
+    #[inline]
+    pub fn emit_summed(
+        &self,
+        buf: &mut [u8],
+        payload: Checksum,
+        payload_len: u32,
+        src: Ipv4Addr,
+        dst: Ipv4Addr,
+    ) {
         let header_len = self.header_len();
-        let len = (header_len as u32).saturating_add(payload.len() as u32).saturating_add(elided);
+        let len = (header_len as u32).saturating_add(payload_len);
         let mut checksum = Checksum::pseudo_header(src, dst, Protocol::TCP.0, len);
         let (fixed, options) = buf[..header_len].split_at_mut(HEADER_LEN_MIN);
 
@@ -250,7 +268,7 @@ impl Repr {
         checksum.add_u64(lead);
         checksum.add_u64(control);
         checksum.add_u64(self.options.emit(options) + u64::from(self.urgent));
-        checksum.add_bytes(payload);
+        checksum.add_run(payload);
 
         fixed[..8].copy_from_slice(&lead.to_be_bytes());
         fixed[8..16].copy_from_slice(&control.to_be_bytes());

@@ -6,6 +6,7 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
+mod simd;
 #[cfg(test)]
 mod tests;
 
@@ -74,6 +75,32 @@ impl Checksum {
     pub fn add_bytes(&mut self, bytes: &[u8]) {
         self.add_native(sum_bytes(bytes));
         self.parity = self.parity.after(bytes.len());
+    }
+
+    /// Copies `from` to `to` and adds it on the way, which costs little more than the copy.
+    ///
+    /// # Panics
+    /// When their lengths differ.
+    #[inline]
+    pub fn copy_bytes(&mut self, to: &mut [u8], from: &[u8]) {
+        assert_eq!(to.len(), from.len(), "lengths of a copy");
+        let (blocks, rest) = from.as_chunks::<BLOCK>();
+        let (to_blocks, to_rest) = to.as_chunks_mut::<BLOCK>();
+        let mut sum = 0;
+        if !blocks.is_empty() {
+            sum = simd::copy_blocks(to_blocks, blocks);
+        }
+        self.add_native(add_end_around(sum, copy_short(to_rest, rest)));
+        self.parity = self.parity.after(from.len());
+    }
+
+    /// Adds a run of bytes that has been summed by itself.
+    #[inline]
+    pub fn add_run(&mut self, run: Checksum) {
+        self.add_native(run.sum);
+        if run.parity == Parity::Odd {
+            self.parity = self.parity.after(1);
+        }
     }
 
     /// Adds a header of whole 32-bit words, the cheap way for a few of them; bytes beyond the last whole
@@ -151,15 +178,25 @@ fn add_end_around(a: u64, b: u64) -> u64 {
     sum + u64::from(carry)
 }
 
+/// Bytes that are summed at a time where there are many.
+const BLOCK: usize = 128;
+
 /// The sum modulo 2^64-1 in the byte order of the machine.
 #[inline]
 fn sum_bytes(bytes: &[u8]) -> u64 {
-    let (blocks, rest) = bytes.as_chunks::<64>();
+    let (blocks, rest) = bytes.as_chunks::<BLOCK>();
     let mut sum = 0;
     if !blocks.is_empty() {
-        sum = sum_blocks(blocks);
+        sum = simd::sum_blocks(blocks);
     }
-    let (words, mut rest) = rest.as_chunks::<8>();
+    add_end_around(sum, sum_short(rest))
+}
+
+/// The sum of less than a block.
+#[inline]
+fn sum_short(bytes: &[u8]) -> u64 {
+    let (words, mut rest) = bytes.as_chunks::<8>();
+    let mut sum = 0;
     for word in words {
         sum = add_end_around(sum, u64::from_ne_bytes(*word));
     }
@@ -177,16 +214,21 @@ fn sum_bytes(bytes: &[u8]) -> u64 {
     sum
 }
 
-/// Payloads: eight words at a time in one chain of additions with carry.
-fn sum_blocks(blocks: &[[u8; 64]]) -> u64 {
-    let mut sum = 0u64;
-    let mut carry = false;
-    for block in blocks {
-        for word in block.as_chunks::<8>().0 {
-            (sum, carry) = sum.carrying_add(u64::from_ne_bytes(*word), carry);
-        }
+/// Copies less than a block and gives its sum.
+#[inline]
+fn copy_short(to: &mut [u8], from: &[u8]) -> u64 {
+    let (words, rest) = from.as_chunks::<8>();
+    let (to_words, to_rest) = to.as_chunks_mut::<8>();
+    let mut sum = 0;
+    for (to, word) in to_words.iter_mut().zip(words) {
+        *to = *word;
+        sum = add_end_around(sum, u64::from_ne_bytes(*word));
     }
-    add_end_around(sum, u64::from(carry))
+    if !rest.is_empty() {
+        to_rest.copy_from_slice(rest);
+        sum = add_end_around(sum, sum_short(rest));
+    }
+    sum
 }
 
 /// Folds to 16 bits and turns to the value a big-endian header means.

@@ -44,6 +44,18 @@ fn pseudo_header_equals_its_bytes() {
     assert_eq!(checksum.finish(), checksum_of(&bytes));
 }
 
+#[test]
+fn every_length_at_every_start_equals_the_definition() {
+    let bytes: Vec<u8> =
+        (0..1700u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+    for start in 0..9 {
+        for len in 0..=1600 {
+            let run = &bytes[start..start + len];
+            assert_eq!(ones_complement_sum(run), reference(run), "{len} bytes from {start}");
+        }
+    }
+}
+
 proptest! {
     #[test]
     fn equals_the_definition(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
@@ -52,6 +64,30 @@ proptest! {
         checksum.add_words(&bytes[..bytes.len() / 4 * 4]);
         checksum.add_bytes(&bytes[bytes.len() / 4 * 4..]);
         prop_assert_eq!(checksum.finish(), !reference(&bytes));
+    }
+
+    #[test]
+    fn a_copy_is_equal_and_so_is_its_sum(
+        lead in prop::collection::vec(any::<u8>(), 0..4),
+        bytes in prop::collection::vec(any::<u8>(), 0..700),
+        start in 0usize..40,
+    ) {
+        let from = &bytes[start.min(bytes.len())..];
+        let mut copy = vec![0xaa; from.len() + 3];
+        let (space, beyond) = copy.split_at_mut(from.len());
+        let mut checksum = Checksum::new();
+        checksum.add_bytes(&lead);
+        checksum.copy_bytes(space, from);
+        prop_assert_eq!(&space[..], from);
+        prop_assert_eq!(beyond, [0xaa; 3]);
+        prop_assert_eq!(checksum.finish(), !reference(&[&lead[..], from].concat()));
+        let mut run = Checksum::new();
+        run.add_bytes(from);
+        let mut checksum = Checksum::new();
+        checksum.add_bytes(&lead);
+        checksum.add_run(run);
+        checksum.add_bytes(&[1, 2, 3]);
+        prop_assert_eq!(checksum.finish(), !reference(&[&lead[..], from, &[1, 2, 3]].concat()));
     }
 
     #[test]
