@@ -6,12 +6,17 @@
 //! always has room. Were its limit a reason to stop reading, packets of all flows would queue and be lost
 //! in front of it instead, where nobody tells them apart.
 //!
+//! CoDel's interval is the longest usual round trip of those who send (RFC 8289, 4.3). The one it is set up with
+//! stands for what lies beyond the bond; the round trip of the bond's own slowest path is added to it, and the
+//! target stays the same share of it. Else one flow over long paths would be told too early to fill them.
+//!
 //! A scheduler looks at the first packet before it decides. FQ-CoDel has none until it has judged one, so
 //! the first is taken out and kept in front, where packets that come back from a member also go.
 
 use super::member::Waiting;
+use crate::queue::codel::CodelConfig;
 use crate::queue::{DropTail, FqCodel, FqCodelConfig, Limit};
-use crate::time::Instant;
+use crate::time::{Duration, Instant};
 
 /// How packets wait before the scheduler.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -26,7 +31,12 @@ pub enum IngressConfig {
 #[derive(Clone, Debug)]
 pub(super) enum Ingress {
     DropTail(DropTail<Waiting>),
-    FqCodel { front: DropTail<Waiting>, queues: FqCodel<Waiting> },
+    FqCodel {
+        front: DropTail<Waiting>,
+        queues: FqCodel<Waiting>,
+        /// Without the paths.
+        usual: CodelConfig,
+    },
 }
 
 impl Ingress {
@@ -37,7 +47,19 @@ impl Ingress {
                 // What the members held, and one more.
                 front: DropTail::new(Limit::Packets(u32::MAX)),
                 queues: FqCodel::new(config),
+                usual: config.codel,
             },
+        }
+    }
+
+    /// Learns the round trip of the bond's slowest path.
+    pub(super) fn set_round_trip(&mut self, trip: Duration) {
+        if let Ingress::FqCodel { queues, usual, .. } = self {
+            let interval = usual.interval + trip;
+            let share = u128::from(usual.target.as_nanos()) * u128::from(interval.as_nanos());
+            let target = share / u128::from(usual.interval.as_nanos().max(1));
+            let target = Duration::from_nanos(u64::try_from(target).unwrap_or(u64::MAX));
+            queues.set_codel(CodelConfig { target, interval, ..*usual });
         }
     }
 
@@ -87,7 +109,7 @@ impl Ingress {
     ) -> Option<(Waiting, u32)> {
         match self {
             Ingress::DropTail(queue) => queue.peek().copied(),
-            Ingress::FqCodel { front, queues } => {
+            Ingress::FqCodel { front, queues, .. } => {
                 if front.is_empty() {
                     let (waiting, len) = queues.pop(now, signal)?;
                     front.push_front(waiting, len);
@@ -108,7 +130,7 @@ impl Ingress {
     pub(super) fn take_any(&mut self) -> Option<Waiting> {
         let taken = match self {
             Ingress::DropTail(queue) => queue.pop(),
-            Ingress::FqCodel { front, queues } => front.pop().or_else(|| queues.take_any()),
+            Ingress::FqCodel { front, queues, .. } => front.pop().or_else(|| queues.take_any()),
         };
         taken.map(|(waiting, _)| waiting)
     }
@@ -117,7 +139,7 @@ impl Ingress {
     pub(super) fn len(&self) -> usize {
         match self {
             Ingress::DropTail(queue) => queue.len(),
-            Ingress::FqCodel { front, queues } => front.len() + queues.len(),
+            Ingress::FqCodel { front, queues, .. } => front.len() + queues.len(),
         }
     }
 
@@ -125,7 +147,7 @@ impl Ingress {
     pub(super) fn bytes(&self) -> u64 {
         match self {
             Ingress::DropTail(queue) => queue.bytes(),
-            Ingress::FqCodel { front, queues } => front.bytes() + queues.bytes(),
+            Ingress::FqCodel { front, queues, .. } => front.bytes() + queues.bytes(),
         }
     }
 
@@ -138,8 +160,28 @@ impl Ingress {
     pub(super) fn iter(&self) -> impl Iterator<Item = (Waiting, u32)> {
         let (front, queues) = match self {
             Ingress::DropTail(front) => (front, None),
-            Ingress::FqCodel { front, queues } => (front, Some(queues)),
+            Ingress::FqCodel { front, queues, .. } => (front, Some(queues)),
         };
         front.iter().copied().chain(queues.into_iter().flat_map(FqCodel::iter))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_paths_stretch_interval_and_target_alike() {
+        let config = FqCodelConfig::new(1456);
+        let mut ingress = Ingress::new(IngressConfig::FqCodel(config));
+        for (trip, target, interval) in
+            [(0, 5_000, 100_000), (120, 11_000, 220_000), (0, 5_000, 100_000)]
+        {
+            ingress.set_round_trip(Duration::from_millis(trip));
+            let Ingress::FqCodel { queues, .. } = &ingress else { panic!("it was FQ-CoDel") };
+            let codel = queues.config().codel;
+            assert_eq!(codel.target, Duration::from_micros(target));
+            assert_eq!(codel.interval, Duration::from_micros(interval));
+        }
     }
 }

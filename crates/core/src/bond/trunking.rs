@@ -81,6 +81,7 @@ impl Bond {
                 member.set_delay(delay);
             }
         }
+        self.ingress.set_round_trip(trunk.round_trip());
         for index in (0..self.members.len()).rev() {
             if !self.members[index].is_up() {
                 self.reclaim(index);

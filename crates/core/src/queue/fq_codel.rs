@@ -107,6 +107,11 @@ impl<T> FqCodel<T> {
         &self.config
     }
 
+    /// Judges by other times from now on.
+    pub fn set_codel(&mut self, codel: CodelConfig) {
+        self.config.codel = codel;
+    }
+
     /// Takes in an item of `len` bytes of the flow with this hash. What has to go for it, perhaps the
     /// item itself, is given to `overflow`.
     pub fn push(

@@ -303,6 +303,12 @@ impl Trunk {
         Some(Duration::from_micros(u64::try_from(own - least).unwrap_or(0)))
     }
 
+    /// The round trip of the slowest path that is up; none is known at first.
+    pub(super) fn round_trip(&self) -> Duration {
+        let up = self.paths.iter().filter(|path| path.is_up());
+        up.filter_map(|path| path.stats().srtt).max().unwrap_or(Duration::ZERO)
+    }
+
     pub(super) fn poll_timeout(&self) -> Option<(Instant, Reason)> {
         let held = self.resequencer.as_ref().and_then(Resequencer::next_deadline);
         let held = held.map(|at| (at, Reason::Resequence));
