@@ -5,7 +5,7 @@ use crate::world::{Fault, Lane, Link, World};
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, SocketAddrV4};
 use trunkline_core::Context;
-use trunkline_core::bond::{Bond, MemberConfig, trunk};
+use trunkline_core::bond::{Bond, trunk};
 use trunkline_core::frame::LinkId;
 use trunkline_core::host::{Host, InterfaceId};
 use trunkline_core::link::channel::{Channel, ChannelConfig, Clocking};
@@ -13,7 +13,7 @@ use trunkline_core::link::wire::WireConfig;
 use trunkline_core::link::{Chip, Pacer};
 use trunkline_core::queue::{FqCodel, FqCodelConfig, Limit, Queue, Red, RedConfig, StepEcn};
 use trunkline_core::rng::Rng;
-use trunkline_core::time::{Duration, Instant};
+use trunkline_core::time::Instant;
 use trunkline_core::trace::Direction;
 use trunkline_core::units::BitRate;
 use trunkline_plan::model::{self, Discipline, LinkKind, LinkLab, Plan};
@@ -48,7 +48,7 @@ pub fn world(plan: &Plan, seed: u64) -> World {
         let interfaces = attach(plan, index, addresses[index], &ends, &mut hosts, &rng);
         for &member in &bond.members {
             let lanes = [0, 1].map(|lane| {
-                let config = member_config(plan, bond, member, lane);
+                let config = plan.member_config(index, member, lane, trunk::MEMBER_QUEUE);
                 let channel = channel(plan, bond.mtu, member, lane, &rng);
                 let pacer = pacer(&plan.links[member], lane);
                 Lane::new(channel, pacer, ends[lane], ends[1 - lane], interfaces[lane], config)
@@ -141,24 +141,6 @@ fn attach(
 /// Bits per second in one direction: lane 0 runs up.
 fn rate(rates: model::Rates, lane: usize) -> BitRate {
     if lane == 0 { rates.up } else { rates.down }
-}
-
-fn member_config(plan: &Plan, bond: &model::Bond, member: usize, lane: usize) -> MemberConfig {
-    let link = &plan.links[member];
-    // What a tunnel's path is like, its bond has to find out.
-    let (delay, queue) = match link.kind {
-        LinkKind::Serial => (link.lab.delay, link.lab.queue),
-        LinkKind::Udp => (Duration::ZERO, trunk::MEMBER_QUEUE),
-    };
-    MemberConfig {
-        link: LinkId(member as u16),
-        rate: rate(link.rate, lane),
-        weight: link.weight,
-        delay,
-        queue,
-        priority: -(bond.members.iter().position(|m| *m == member).unwrap_or(0) as i32),
-        framing: link.framing,
-    }
 }
 
 fn channel(plan: &Plan, mtu: u16, member: usize, lane: usize, rng: &Rng) -> Channel {

@@ -202,7 +202,7 @@ impl Driver {
     /// When something is due though nothing arrives.
     pub fn deadline(&self) -> Option<Instant> {
         let pacers = self.paths.iter().filter_map(|path| path.pacer.deadline());
-        pacers.chain(self.bond.poll_timeout().map(|(at, _)| at)).min()
+        pacers.chain(self.bond.next_deadline()).min()
     }
 
     /// Reads what is ready.
@@ -224,7 +224,7 @@ impl Driver {
                 self.bond.handle_transmitted(now, &mut self.cx, link, bytes);
             }
         }
-        if self.bond.poll_timeout().is_some_and(|(at, _)| at <= now) {
+        if self.bond.next_deadline().is_some_and(|at| at <= now) {
             self.bond.handle_timeout(now, &mut self.cx);
         }
         self.deliver();
@@ -300,12 +300,8 @@ impl Driver {
     fn read_tun(&mut self, now: Instant) -> io::Result<()> {
         let end = self.stats.tun_rx + PACKETS_PER_TURN;
         while self.wants_packets() && self.stats.tun_rx < end {
-            let len = match self.tun.read(&mut self.packet) {
-                Ok(Some(len)) => len,
-                Ok(None) => break,
-                // Somebody has taken the device down: it may come back.
-                Err(error) if error.raw_os_error() == Some(libc::EIO) => break,
-                Err(error) => return Err(error),
+            let Some(len) = self.tun.read(&mut self.packet)? else {
+                break;
             };
             let Some((told, packet)) = self.packet[..len].split_first_chunk_mut() else {
                 continue;

@@ -161,12 +161,8 @@ impl TunHost {
 
     fn receive(&mut self, now: Instant) -> io::Result<()> {
         for _ in 0..PACKETS_PER_STEP {
-            let len = match self.tun.read(&mut self.packet) {
-                Ok(Some(len)) => len,
-                Ok(None) => break,
-                // Somebody has taken the device down: it may come back.
-                Err(error) if error.raw_os_error() == Some(libc::EIO) => break,
-                Err(error) => return Err(error),
+            let Some(len) = self.tun.read(&mut self.packet)? else {
+                break;
             };
             let Some(packet) = self.packet.get(VNET_HEADER_BYTES..len) else {
                 continue;

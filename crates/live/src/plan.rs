@@ -4,12 +4,8 @@ use crate::error::Error;
 use crate::setup::{BondSetup, LinkSetup, Remote, Role};
 use std::fs::File;
 use std::io::Read;
-use trunkline_core::bond::MemberConfig;
-use trunkline_core::bond::trunk::MEMBER_QUEUE;
-use trunkline_core::frame::LinkId;
 use trunkline_core::queue::Limit;
-use trunkline_core::time::Duration;
-use trunkline_plan::model::{Bond, EndKind, Link, LinkKind, Plan, Trunk};
+use trunkline_plan::model::{Bond, EndKind, LinkKind, Plan};
 
 /// Packets that wait before the scheduler of a bond that is no trunk; beyond that the TUN is not read.
 const INGRESS: Limit = Limit::Packets(64);
@@ -52,7 +48,7 @@ fn setup(plan: &Plan, bond: &Bond, end: &str) -> Result<BondSetup, Error> {
     };
     let links = (0..plan.links.len()).filter(others).filter_map(|index| {
         let role = if bond.members.contains(&index) { Role::Member } else { Role::Spare };
-        link(&plan.links[index], index, bond, side, role).transpose()
+        link(plan, position, index, side, role).transpose()
     });
     Ok(BondSetup {
         name: bond.name.clone(),
@@ -68,12 +64,13 @@ fn setup(plan: &Plan, bond: &Bond, end: &str) -> Result<BondSetup, Error> {
 
 /// A link at one end; `None` for a spare that has no place there.
 fn link(
-    link: &Link,
+    plan: &Plan,
+    position: usize,
     index: usize,
-    bond: &Bond,
     side: usize,
     role: Role,
 ) -> Result<Option<LinkSetup>, Error> {
+    let (link, bond) = (&plan.links[index], &plan.bonds[position]);
     let at = link.at.iter().find(|at| at.end == bond.ends[side]);
     let remote = at.and_then(|at| at.remote);
     let (Some(remote), LinkKind::Udp) = (remote, link.kind) else {
@@ -85,17 +82,7 @@ fn link(
             }
         };
     };
-    let place = bond.members.iter().position(|member| *member == index);
-    let member = MemberConfig {
-        link: LinkId(index as u16),
-        rate: if side == 0 { link.rate.up } else { link.rate.down },
-        weight: link.weight,
-        // What the wire adds is measured, not planned.
-        delay: Duration::ZERO,
-        queue: if link.trunk == Trunk::On { MEMBER_QUEUE } else { MEMBER_PACKETS },
-        priority: -(place.unwrap_or(bond.members.len()) as i32),
-        framing: link.framing,
-    };
+    let member = plan.member_config(position, index, side, MEMBER_PACKETS);
     Ok(Some(LinkSetup {
         name: link.name.clone(),
         member,

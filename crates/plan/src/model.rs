@@ -4,8 +4,9 @@
 //! text; the schema builds these values.
 
 use std::net::{IpAddr, SocketAddr};
-use trunkline_core::bond::trunk::{self, Monitor, Reorder as Order};
-use trunkline_core::bond::{BondConfig, IngressConfig, Mode};
+use trunkline_core::bond::trunk::{self, MEMBER_QUEUE, Monitor, Reorder as Order};
+use trunkline_core::bond::{BondConfig, IngressConfig, MemberConfig, Mode};
+use trunkline_core::frame::LinkId;
 use trunkline_core::link::framing::Framing;
 use trunkline_core::queue::codel::CodelConfig;
 use trunkline_core::queue::red::Above;
@@ -433,6 +434,38 @@ impl Plan {
             max_slaves: bond.max_slaves,
             ingress,
             trunk,
+        }
+    }
+
+    /// What a bond is told of a link at one of its ends, 0 or 1, in every world. What a tunnel's path is like
+    /// the bond has to find out; `plain` is the queue of one that is no trunk. A link that is no member
+    /// comes behind all that are.
+    ///
+    /// # Panics
+    /// When the plan has no such bond, link or end.
+    pub fn member_config(
+        &self,
+        bond: usize,
+        link: usize,
+        end: usize,
+        plain: Limit,
+    ) -> MemberConfig {
+        let (members, index) = (&self.bonds[bond].members, link);
+        let link = &self.links[index];
+        let (delay, queue) = match (link.kind, link.trunk) {
+            (LinkKind::Serial, _) => (link.lab.delay, link.lab.queue),
+            (LinkKind::Udp, Trunk::On) => (Duration::ZERO, MEMBER_QUEUE),
+            (LinkKind::Udp, Trunk::Off) => (Duration::ZERO, plain),
+        };
+        let place = members.iter().position(|member| *member == index).unwrap_or(members.len());
+        MemberConfig {
+            link: LinkId(index as u16),
+            rate: [link.rate.up, link.rate.down][end],
+            weight: link.weight,
+            delay,
+            queue,
+            priority: -(place as i32),
+            framing: link.framing,
         }
     }
 

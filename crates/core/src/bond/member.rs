@@ -233,6 +233,7 @@ impl Member {
         let in_flight: Duration = self.in_flight.iter().map(|len| fresh.wire_time(*len)).sum();
         let head = self.in_flight.front().map_or(Duration::ZERO, |len| fresh.wire_time(*len));
         fresh.backlog += in_flight;
+        fresh.head_time = head;
         fresh.head_done = self.head_done.min(now + head);
         fresh.all_done = self.all_done.min(now + in_flight);
         fresh.in_flight = std::mem::take(&mut self.in_flight);
@@ -242,7 +243,6 @@ impl Member {
             // A trunk has measured it.
             fresh.delay = self.delay;
         }
-        fresh.head_time = fresh.in_flight.front().map_or(Duration::ZERO, |l| fresh.wire_time(*l));
         fresh.state = self.state;
         fresh.standing = self.standing;
         fresh.stats = self.stats;

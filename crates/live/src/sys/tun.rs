@@ -86,15 +86,19 @@ impl Tun {
         Ok((a, b))
     }
 
-    /// Reads one packet behind its `virtio_net_hdr`; the length of both, or `None` when there is none.
+    /// Reads one packet behind its `virtio_net_hdr`; the length of both, or `None` when there is none, also
+    /// while somebody has taken the device down.
     ///
     /// # Errors
-    /// The device is down or gone.
+    /// The device is gone.
     pub fn read(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
         let fd = self.file.as_raw_fd();
         // SAFETY: pointer and length are those of the buffer.
         let len = unsafe { libc::read(fd, buffer.as_mut_ptr().cast(), buffer.len()) };
-        not_now(check_len(len))
+        match check_len(len) {
+            Err(error) if error.raw_os_error() == Some(libc::EIO) => Ok(None),
+            read => not_now(read),
+        }
     }
 
     /// Hands one packet that is as it should be to the kernel.
