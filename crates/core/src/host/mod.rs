@@ -23,7 +23,7 @@ use std::net::{Ipv4Addr, SocketAddrV4};
 pub use echo::Echo;
 pub use sockets::ConnectError;
 
-/// A connection of one host. Never reused.
+/// A connection of one host. Given to another only after it was forgotten.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
 pub struct ConnectionId(u32);
 
@@ -40,6 +40,16 @@ pub enum Event {
     Accepted(ConnectionId),
     /// An answer to [`Host::send_echo`].
     EchoReply(Echo),
+}
+
+impl Event {
+    /// Whose it is, if a connection's.
+    pub fn connection(&self) -> Option<ConnectionId> {
+        match self {
+            Event::Tcp(id, _) | Event::Accepted(id) => Some(*id),
+            Event::EchoReply(_) => None,
+        }
+    }
 }
 
 struct Interface {
@@ -94,6 +104,8 @@ pub struct Host {
     links: Vec<Option<InterfaceId>>,
     /// By number; none where one was forgotten.
     connections: Vec<Option<Slot>>,
+    /// Numbers of connections that are free again.
+    forgotten: Vec<ConnectionId>,
     demux: BTreeMap<Key, ConnectionId>,
     listeners: Vec<Listener>,
     /// Reaches every address that is no interface's peer.
@@ -112,6 +124,7 @@ impl Host {
             interfaces: Vec::new(),
             links: Vec::new(),
             connections: Vec::new(),
+            forgotten: Vec::new(),
             demux: BTreeMap::new(),
             listeners: Vec::new(),
             default_route: None,
