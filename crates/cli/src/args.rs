@@ -2,7 +2,7 @@
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use trunkline_core::cc::Algorithm;
 
@@ -173,13 +173,14 @@ pub(crate) struct Proxy {
     /// The TUN device that is made for it
     #[arg(long, value_name = "NAME", default_value = "tlproxy0")]
     pub(crate) device: String,
-    /// The address of our TCP on that device, and the length of the network's prefix
-    #[arg(long, value_name = "ADDR/LEN", default_value = "10.78.0.2/30")]
-    pub(crate) address: String,
+    /// The address of our TCP on that device, and the length of the network's prefix [default:
+    /// 10.78.0.2/30, or fd78::2/126 for IPv6]
+    #[arg(long, value_name = "ADDR/LEN")]
+    pub(crate) address: Option<String>,
     /// The kernel's address there [default: the first other one of the network]
     #[arg(long, value_name = "ADDR")]
-    pub(crate) gateway: Option<Ipv4Addr>,
-    /// The longest packet, in bytes
+    pub(crate) gateway: Option<IpAddr>,
+    /// The longest packet, in bytes; 1280 at least for IPv6
     #[arg(long, value_name = "BYTES", default_value_t = 1500)]
     #[arg(value_parser = clap::value_parser!(u16).range(576..))]
     pub(crate) mtu: u16,

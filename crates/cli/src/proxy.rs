@@ -9,7 +9,7 @@ use crate::output::{Output, reason};
 use crate::up::told;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV4};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use trunkline_core::tcp::{Config, Profile};
 use trunkline_core::time::Duration;
 use trunkline_live::host::Neighbourhood;
@@ -17,6 +17,8 @@ use trunkline_live::proxy::{Carried, Counters, Ending, Proxy, ProxySetup};
 use trunkline_plan::model::Address;
 
 const SCHEMA: &str = "trunkline.proxy/1";
+/// The least a link must carry whole (RFC 8200, 5).
+const IPV6_MTU_MIN: u16 = 1280;
 
 /// The first document: connections are accepted from now on.
 #[derive(Serialize)]
@@ -24,10 +26,10 @@ struct Ready<'a> {
     schema: &'static str,
     event: &'static str,
     listen: SocketAddr,
-    to: SocketAddrV4,
+    to: SocketAddr,
     cc: &'static str,
     device: &'a str,
-    address: Ipv4Addr,
+    address: IpAddr,
     remarks: &'a [String],
 }
 
@@ -78,49 +80,80 @@ pub(crate) fn run(args: &Args, output: &Output) -> Ended {
 }
 
 fn setup(args: &Args) -> Result<ProxySetup, String> {
-    let SocketAddr::V4(to) = args.to else {
-        return Err(format!("--to {}: our TCP speaks IPv4 only in this version", args.to));
-    };
-    let (address, prefix) = network(&args.address)?;
-    let kernel = args.gateway.map_or_else(|| first_other(address, prefix), Ok)?;
-    if kernel == address || masked(kernel, prefix) != masked(address, prefix) {
-        return Err(format!("--gateway {kernel} is not another address in {}", args.address));
+    let (to, mtu) = (args.to, args.mtu);
+    let default = if to.is_ipv4() { "10.78.0.2/30" } else { "fd78::2/126" };
+    let told = args.address.as_deref().unwrap_or(default);
+    let own = network(told)?;
+    let kernel = args.gateway.map_or_else(|| first_other(own), Ok)?;
+    if kernel == own.ip || !shares(own, kernel) {
+        return Err(format!("--gateway {kernel} is not another address in {told}"));
     }
-    if *to.ip() == address {
+    if to.ip() == own.ip {
         return Err(format!("--to {to} is the proxy's own address: nobody listens there"));
     }
-    let config = Config { algorithm: args.cc, ..Config::new(Profile::Modern, args.mtu) };
-    let kernel = Address { ip: IpAddr::V4(kernel), prefix };
-    let network = Neighbourhood { device: args.device.clone(), kernel, address, mtu: args.mtu };
+    if to.is_ipv4() != own.ip.is_ipv4() {
+        return Err(format!("--to {to} cannot be reached from --address {told}: one is IPv6"));
+    }
+    if !to.is_ipv4() && mtu < IPV6_MTU_MIN {
+        return Err(format!("--mtu {mtu} is too small for IPv6, which needs {IPV6_MTU_MIN}"));
+    }
+    let config = Config { algorithm: args.cc, ..Config::new(Profile::Modern, mtu) };
+    let kernel = Address { ip: kernel, prefix: own.prefix };
+    let network = Neighbourhood { device: args.device.clone(), kernel, address: own.ip, mtu };
     Ok(ProxySetup { listen: args.listen, to, network, config })
 }
 
-fn network(text: &str) -> Result<(Ipv4Addr, u8), String> {
-    let expected = || {
-        format!("--address {text}: expected an address and a prefix of 8 to 31 bits: 10.78.0.2/30")
-    };
-    let (ip, prefix) = text.split_once('/').ok_or_else(expected)?;
-    let prefix = prefix.parse().ok().filter(|bits| (8..=31).contains(bits));
-    let parsed = ip.parse().ok().zip(prefix);
-    parsed.ok_or_else(expected)
+fn bits(ip: IpAddr) -> u32 {
+    if ip.is_ipv4() { 32 } else { 128 }
 }
 
-fn masked(ip: Ipv4Addr, prefix: u8) -> u32 {
-    u32::from(ip) & (u32::MAX << (32 - u32::from(prefix)))
-}
-
-/// The first address of the network that can be a machine's and is not this one.
-fn first_other(address: Ipv4Addr, prefix: u8) -> Result<Ipv4Addr, String> {
-    let (first, size) = (masked(address, prefix), 1u32 << (32 - prefix));
-    let machines = match size {
-        2 => first..first + 2,
-        _ => first + 1..first + size - 1,
-    };
-    if !machines.contains(&u32::from(address)) {
-        return Err(format!("--address {address}/{prefix} is no machine's: take the next one"));
+fn number(ip: IpAddr) -> u128 {
+    match ip {
+        IpAddr::V4(ip) => u128::from(ip.to_bits()),
+        IpAddr::V6(ip) => ip.to_bits(),
     }
-    let mut others = machines.filter(|ip| *ip != u32::from(address));
-    others.next().map(Ipv4Addr::from).ok_or_else(|| format!("no other address in /{prefix}"))
+}
+
+fn network(text: &str) -> Result<Address, String> {
+    let parsed = text.split_once('/').and_then(|(ip, prefix)| {
+        let ip: IpAddr = ip.parse().ok()?;
+        let prefix: u8 = prefix.parse().ok()?;
+        (8..bits(ip)).contains(&u32::from(prefix)).then_some(Address { ip, prefix })
+    });
+    parsed.ok_or_else(|| {
+        format!("--address {text}: expected an address and a prefix, such as 10.78.0.2/30")
+    })
+}
+
+/// The first number of a network and how many it has, less one.
+fn range(of: Address) -> (u128, u128) {
+    let host = bits(of.ip) - u32::from(of.prefix);
+    let last = (1 << host) - 1;
+    (number(of.ip) & !last, last)
+}
+
+fn shares(own: Address, other: IpAddr) -> bool {
+    own.ip.is_ipv4() == other.is_ipv4() && range(own).0 == range(Address { ip: other, ..own }).0
+}
+
+/// The first address of the network that can be a machine's and is not this one. Of an IPv4 network with
+/// more than two addresses the first and the last are not (RFC 1122, 3.2.1.3), of IPv6 only the first
+/// (RFC 4291, 2.6.1).
+fn first_other(own: Address) -> Result<IpAddr, String> {
+    let (first, last) = range(own);
+    let place = number(own.ip) - first;
+    let is_first = place == 0 && last > 1;
+    let is_last = place == last && last > 1 && own.ip.is_ipv4();
+    if is_first || is_last {
+        let Address { ip, prefix } = own;
+        return Err(format!("--address {ip}/{prefix} is no machine's: take another"));
+    }
+    let lowest = u128::from(last > 1);
+    let other = first + if place == lowest { lowest + 1 } else { lowest };
+    Ok(match own.ip {
+        IpAddr::V4(_) => Ipv4Addr::from_bits(other as u32).into(),
+        IpAddr::V6(_) => Ipv6Addr::from_bits(other).into(),
+    })
 }
 
 fn tell_ready(setup: &ProxySetup, proxy: &Proxy, output: &Output) -> Ended {
@@ -214,8 +247,7 @@ mod tests {
     use super::*;
 
     fn other(text: &str) -> Result<String, String> {
-        let (address, prefix) = network(text)?;
-        first_other(address, prefix).map(|ip| ip.to_string())
+        network(text).and_then(first_other).map(|ip| ip.to_string())
     }
 
     #[test]
@@ -224,10 +256,13 @@ mod tests {
         assert_eq!(other("10.78.0.1/30").as_deref(), Ok("10.78.0.2"));
         assert_eq!(other("192.0.2.9/24").as_deref(), Ok("192.0.2.1"));
         assert_eq!(other("10.0.0.1/31").as_deref(), Ok("10.0.0.0"));
-        for no_machine in ["10.78.0.0/30", "10.78.0.3/30", "10.0.0.255/24"] {
+        assert_eq!(other("fd78::2/126").as_deref(), Ok("fd78::1"));
+        assert_eq!(other("fd78::1/64").as_deref(), Ok("fd78::2"));
+        assert_eq!(other("fd78::/127").as_deref(), Ok("fd78::1"));
+        for no_machine in ["10.78.0.0/30", "10.78.0.3/30", "10.0.0.255/24", "fd78::/64"] {
             assert!(other(no_machine).is_err(), "{no_machine}");
         }
-        for wrong in ["10.78.0.2", "10.78.0.2/32", "10.78.0.2/7", "fd00::2/64", "/", "10.78/30"] {
+        for wrong in ["10.78.0.2", "10.78.0.2/32", "10.78.0.2/7", "fd00::2/128", "/", "10.78/30"] {
             assert!(network(wrong).is_err(), "{wrong}");
         }
     }

@@ -704,6 +704,9 @@ const PROXY_MISTAKES: &[(&str, &str)] = &[
     ("GOOD --gateway 10.79.0.1", "is not another address in 10.78.0.2/30"),
     ("GOOD --gateway 10.78.0.2", "is not another address in 10.78.0.2/30"),
     ("--listen 127.0.0.1:0 --to 10.78.0.2:80", "the proxy's own address"),
+    ("GOOD --address fd78::2/126", "one is IPv6"),
+    ("--listen 127.0.0.1:0 --to [fd00::1]:80 --mtu 1000", "too small for IPv6"),
+    ("--listen 127.0.0.1:0 --to [fd00::1]:80 --gateway 10.78.0.1", "is not another address"),
     ("GOOD --devise tl1", "--device"),
 ];
 

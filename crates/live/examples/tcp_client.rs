@@ -7,6 +7,7 @@
 
 use std::error::Error;
 use std::io::{self, Write};
+use std::net::SocketAddr;
 use trunkline_core::cc::Algorithm;
 use trunkline_core::host::Event;
 use trunkline_core::rng::Rng;
@@ -30,7 +31,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut client = TunHost::create(&network, Rng::new(clock::now().as_nanos()))?;
     let config =
         Config { algorithm: Algorithm::Cubic, ..Config::new(Profile::Modern, network.mtu) };
-    let remote: std::net::SocketAddrV4 = to.parse()?;
+    let remote: SocketAddr = to.parse()?;
     let opened = client.host.connect(clock::now(), &mut client.cx, config, remote);
     let id = opened.map_err(|refused| format!("{to}: {refused:?}"))?;
     loop {

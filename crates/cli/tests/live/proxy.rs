@@ -18,6 +18,7 @@ const MEGABYTE: usize = 1_000_000;
 const LISTEN: &str = "127.0.0.1:0";
 /// The server, on the other machine and on the proxy's.
 const FAR: &str = "10.77.0.2:7000";
+const FAR_V6: &str = "[fd77:0::2]:7000";
 const NEAR: &str = "127.0.0.1:7000";
 /// A test that hangs ends.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -28,6 +29,9 @@ fn bed(name: &str) -> Option<Bed> {
     let forward = || std::fs::write("/proc/sys/net/ipv4/ip_forward", "1").expect("it forwards");
     bed.on("home", forward).join().expect("forwarding");
     bed.ip("server", "route add 10.78.0.0/30 via 10.77.0.1");
+    let forward = || std::fs::write("/proc/sys/net/ipv6/conf/all/forwarding", "1").expect("it does");
+    bed.on("home", forward).join().expect("forwarding");
+    bed.ip("server", "route add fd78::/126 via fd77:0::1");
     Some(bed)
 }
 
@@ -145,7 +149,9 @@ fn received_error(stream: &mut TcpStream) -> ErrorKind {
 #[test]
 fn connections_are_carried_whole_both_ways_at_once() {
     let Some(bed) = bed("proxy-carry") else { return };
-    for (side, to, cc) in [("server", FAR, "cubic"), ("home", NEAR, "vegas")] {
+    for (side, to, cc) in
+        [("server", FAR, "cubic"), ("home", NEAR, "vegas"), ("server", FAR_V6, "reno")]
+    {
         let listener = listen(&bed, side, to);
         let mut running = Running::start(&bed, &format!("--to {to} --cc {cc}"));
         assert_eq!(running.ready["cc"], cc);
@@ -304,6 +310,7 @@ fn what_the_machine_lacks_is_told_and_no_device_is_left() {
     let own = format!("--listen {LISTEN} {to}");
     expect(&format!("{own} --address 10.77.0.1/24"), 5, "the address 10.77.0.1 is in use");
     expect(&format!("{own} --device wan0"), 5, "TUN device wan0");
+    expect(&format!("--listen {LISTEN} --to [::1]:80"), 5, "let the server listen at fd78::1");
     let mut unprivileged = Command::new("ip");
     let setpriv = ["setpriv", "--bounding-set", "-net_admin", "--inh-caps", "-net_admin"];
     unprivileged.args(["netns", "exec", &bed.namespace("home")]).args(setpriv).arg(PROGRAM);

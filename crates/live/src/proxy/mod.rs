@@ -19,7 +19,7 @@ use crate::sys::signal::{Signal, Signals};
 use splice::{PIECE_BYTES, Splice};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io::{self, ErrorKind};
-use std::net::{SocketAddr, SocketAddrV4, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use trunkline_core::cc;
 use trunkline_core::host::{ConnectionId, Event};
 use trunkline_core::rng::Rng;
@@ -40,7 +40,7 @@ pub struct ProxySetup {
     /// Where connections are accepted.
     pub listen: SocketAddr,
     /// Where they are carried.
-    pub to: SocketAddrV4,
+    pub to: SocketAddr,
     /// The TUN device and the addresses on it.
     pub network: Neighbourhood,
     /// Our TCP's configuration.
