@@ -29,7 +29,8 @@ fn bed(name: &str) -> Option<Bed> {
     let forward = || std::fs::write("/proc/sys/net/ipv4/ip_forward", "1").expect("it forwards");
     bed.on("home", forward).join().expect("forwarding");
     bed.ip("server", "route add 10.78.0.0/30 via 10.77.0.1");
-    let forward = || std::fs::write("/proc/sys/net/ipv6/conf/all/forwarding", "1").expect("it does");
+    let forward =
+        || std::fs::write("/proc/sys/net/ipv6/conf/all/forwarding", "1").expect("it does");
     bed.on("home", forward).join().expect("forwarding");
     bed.ip("server", "route add fd78::/126 via fd77:0::1");
     Some(bed)
