@@ -1,6 +1,6 @@
 //! A packet's way up: IPv4, then ICMP echo or the connection it belongs to.
 
-use super::{Host, InterfaceId, Key};
+use super::{ConnectionId, Host, InterfaceId, Key};
 use crate::Context;
 use crate::frame::Frame;
 use crate::tcp::{self, Segment, Tuple};
@@ -47,7 +47,10 @@ impl Host {
             local: SocketAddrV4::new(ip.dst, segment.repr.dst_port),
             remote: SocketAddrV4::new(ip.src, segment.repr.src_port),
         };
-        if let Some(&connection) = self.demux.get(&Key::new(tuple.local.port(), tuple.remote)) {
+        if !is_one_host(ip.src) {
+            return cx.drop_frame(frame, DropReason::NotForUs);
+        }
+        if let Some(connection) = self.open_connection(tuple) {
             if let Some(slot) = self.slot_mut(connection) {
                 slot.connection.handle_frame(now, cx, frame, &segment);
             }
@@ -62,6 +65,14 @@ impl Host {
             self.refuse(cx, id, tuple, &segment);
             cx.drop_frame(frame, DropReason::NoConnection);
         }
+    }
+
+    /// The connection between two ends. One that has ended is none any more, though the application has
+    /// not forgotten it yet: what comes for it is refused, or opens another.
+    fn open_connection(&self, tuple: Tuple) -> Option<ConnectionId> {
+        let id = *self.demux.get(&Key::new(tuple.local.port(), tuple.remote))?;
+        let slot = self.slot(id)?;
+        (slot.connection.state() != tcp::State::Closed).then_some(id)
     }
 
     /// Answers a segment for no connection with a reset (RFC 9293, 3.10.7.1).
@@ -91,6 +102,11 @@ impl Host {
         let (dscp, ecn, ttl) = (0, Ecn::NotEct, TTL);
         ipv4::Repr { src, dst, protocol, dscp, ecn, ident, dont_fragment: false, ttl, payload_len }
     }
+}
+
+/// Whether an address can be that of one host (RFC 9293, 3.9.2.3; RFC 1122, 3.2.1.3).
+pub(super) fn is_one_host(address: Ipv4Addr) -> bool {
+    !address.is_multicast() && !address.is_broadcast() && !address.is_unspecified()
 }
 
 /// Whether a segment asks for a connection.

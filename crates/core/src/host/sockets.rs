@@ -13,7 +13,7 @@ use std::net::SocketAddrV4;
 /// Why a connection could not be opened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ConnectError {
-    /// No interface reaches the address.
+    /// No interface reaches the address, or it is not that of one host.
     NoRoute,
     /// Every dynamic port is in use towards it.
     NoPort,
@@ -28,7 +28,9 @@ impl Host {
         config: Config,
         remote: SocketAddrV4,
     ) -> Result<ConnectionId, ConnectError> {
-        let interface = self.route(*remote.ip()).ok_or(ConnectError::NoRoute)?;
+        let is_one_host = super::input::is_one_host(*remote.ip());
+        let route = self.route(*remote.ip()).filter(|_| is_one_host);
+        let interface = route.ok_or(ConnectError::NoRoute)?;
         let port = self.free_port(remote).ok_or(ConnectError::NoPort)?;
         let local = SocketAddrV4::new(self.interfaces[interface.0].address, port);
         let iss = SeqNumber(self.rng.next_u32());
@@ -142,6 +144,14 @@ impl Host {
         }
     }
 
+    /// Gives a connection up: the peer is told with a reset, and nothing more is delivered.
+    pub fn abort(&mut self, now: Instant, cx: &mut Context, id: ConnectionId) {
+        if let Some(slot) = self.slot_mut(id) {
+            slot.connection.abort(now);
+            self.serve(now, cx, id);
+        }
+    }
+
     /// Looks at a connection.
     pub fn connection(&self, id: ConnectionId) -> Option<&Connection> {
         self.slot(id).map(|slot| &slot.connection)
@@ -152,7 +162,11 @@ impl Host {
         if let Some(mut slot) = self.connections.get_mut(id.0 as usize).and_then(Option::take) {
             slot.connection.release(cx);
             let tuple = slot.connection.tuple();
-            self.demux.remove(&Key::new(tuple.local.port(), tuple.remote));
+            let key = Key::new(tuple.local.port(), tuple.remote);
+            // The next connection between the same ends may have its place.
+            if self.demux.get(&key) == Some(&id) {
+                self.demux.remove(&key);
+            }
             self.deadlines.set(super::DEADLINE_CONNECTIONS + id.0, None);
         }
     }
