@@ -2,6 +2,7 @@
 //! says has to happen, packet by packet. The language is told in `language.rs`.
 
 mod broken;
+mod conformance;
 mod expect;
 mod language;
 mod packet;
