@@ -3,6 +3,7 @@
 mod close;
 mod flow;
 mod handshake;
+mod ipv6;
 mod linux_1_1;
 mod loss;
 mod pair;
