@@ -1,6 +1,6 @@
 //! A packet's way up: IP of either version, then ICMP echo or the connection it belongs to.
 
-use super::{Host, InterfaceId};
+use super::{ConnectionId, Host, InterfaceId};
 use crate::Context;
 use crate::frame::Frame;
 use crate::tcp::{self, Segment, Tuple};
@@ -10,7 +10,7 @@ use crate::wire::ip::Addresses;
 use crate::wire::ipv4::{self, Ecn, Protocol};
 use crate::wire::{self, Integrity, ipv6, tcp as wire_tcp};
 use crate::work::DropReason;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 /// Hops a packet may make (the value RFC 1700 recommends).
 const TTL: u8 = 64;
@@ -103,8 +103,11 @@ impl Host {
             local: SocketAddr::new(arrived.addresses.dst(), segment.repr.dst_port),
             remote: SocketAddr::new(arrived.addresses.src(), segment.repr.src_port),
         };
+        if !is_one_host(tuple.remote.ip()) {
+            return cx.drop_frame(frame, DropReason::NotForUs);
+        }
         let id = arrived.interface;
-        if let Some(connection) = self.demux.find(tuple.local.port(), &tuple.remote) {
+        if let Some(connection) = self.open_connection(&tuple) {
             if let Some(slot) = self.slot_mut(connection) {
                 slot.connection.handle_frame(now, cx, frame, &segment);
             }
@@ -119,6 +122,14 @@ impl Host {
             self.refuse(cx, id, tuple, &segment);
             cx.drop_frame(frame, DropReason::NoConnection);
         }
+    }
+
+    /// The connection between two ends. One that has ended is none any more, though the application has
+    /// not forgotten it yet: what comes for it is refused, or opens another.
+    fn open_connection(&self, tuple: &Tuple) -> Option<ConnectionId> {
+        let id = self.demux.find(tuple.local.port(), &tuple.remote)?;
+        let slot = self.slot(id)?;
+        (slot.connection.state() != tcp::State::Closed).then_some(id)
     }
 
     /// Answers a segment for no connection with a reset (RFC 9293, 3.10.7.1).
@@ -199,6 +210,12 @@ impl Host {
             }
         }
     }
+}
+
+/// Whether an address can be that of one host (RFC 9293, 3.9.2.3; RFC 1122, 3.2.1.3).
+pub(super) fn is_one_host(address: IpAddr) -> bool {
+    let is_broadcast = address == IpAddr::V4(Ipv4Addr::BROADCAST);
+    !address.is_multicast() && !is_broadcast && !address.is_unspecified()
 }
 
 /// Whether a segment asks for a connection.

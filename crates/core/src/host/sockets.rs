@@ -12,7 +12,7 @@ use std::net::SocketAddr;
 /// Why a connection could not be opened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ConnectError {
-    /// No interface reaches the address.
+    /// No interface reaches the address, or it is not that of one host.
     NoRoute,
     /// Every dynamic port is in use towards it.
     NoPort,
@@ -28,7 +28,8 @@ impl Host {
         remote: impl Into<SocketAddr>,
     ) -> Result<ConnectionId, ConnectError> {
         let remote = remote.into();
-        let interface = self.route(remote.ip()).ok_or(ConnectError::NoRoute)?;
+        let route = self.route(remote.ip()).filter(|_| super::input::is_one_host(remote.ip()));
+        let interface = route.ok_or(ConnectError::NoRoute)?;
         let address = self.interfaces[interface.0].local_for(remote.ip());
         let address = address.ok_or(ConnectError::NoRoute)?;
         let port = self.free_port(&remote).ok_or(ConnectError::NoPort)?;

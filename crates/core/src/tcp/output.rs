@@ -52,7 +52,7 @@ impl Connection {
             self.stats.probes += 1;
             return Some(self.emit_empty(now, cx, self.snd_una - 1));
         }
-        if self.acking.due && self.state != State::SynSent && self.state != State::SynReceived {
+        if self.acking.due && self.state != State::SynSent {
             self.stats.pure_acks_sent += 1;
             return Some(self.emit_empty(now, cx, self.snd_nxt));
         }
