@@ -143,9 +143,9 @@ const CASES: &[(&str, &str, &str, &[&str])] = &[
     ),
     (
         "kind    = \"serial\"",
-        "kind = \"ethernet\"",
-        "p.toml:7:8: `kind` \"ethernet\" is not in this version",
-        &["accepted: \"serial\", \"udp\""],
+        "kind = \"cable\"",
+        "p.toml:7:8: `kind` \"cable\" is not in this version",
+        &["accepted: \"serial\", \"udp\", \"ethernet\""],
     ),
     (
         "lab     = { delay = \"50ms\", queue = \"20p\" }",
