@@ -1,5 +1,6 @@
 //! What a connection may be told, and the profiles: named tables of features with their origins.
 
+pub use super::keepalive::Keepalive;
 pub use crate::cc::{Algorithm, Growth, Tuning};
 use crate::time::Duration;
 
@@ -170,6 +171,15 @@ pub struct Config {
     pub header_prediction: bool,
     /// How long TIME-WAIT lasts.
     pub time_wait: Duration,
+    /// Ask a silent peer whether it is still there (RFC 1122, 4.2.3.6).
+    pub keepalive: Option<Keepalive>,
+    /// Spread data over the round trip even where the congestion control asks for no rate.
+    pub pacing: bool,
+    /// Of a listener: connections that may wait for the end of their handshake, and as many for the
+    /// application.
+    pub backlog: u16,
+    /// Of a listener: answer SYNs beyond the backlog with cookies (RFC 4987, 3.6) instead of dropping them.
+    pub syn_cookies: bool,
 }
 
 impl Config {
@@ -219,6 +229,10 @@ impl Config {
             syn_retries: 6,
             header_prediction: true,
             time_wait: Duration::from_secs(60),
+            keepalive: None,
+            pacing: false,
+            backlog: 256,
+            syn_cookies: true,
         }
     }
 
@@ -249,6 +263,7 @@ impl Config {
             rto_rule: RtoRule::Linux11,
             rto_initial: Duration::from_secs(3),
             syn_retries: 5,
+            syn_cookies: false,
             ..Config::modern(mtu)
         }
     }
@@ -283,6 +298,7 @@ const MODERN: &[Feature] = &[
     row("buffers", "4 MiB each way", "assumed"),
     row("retries", "15, SYN 6", "Linux"),
     row("TIME-WAIT", "60 s", "Linux; RFC 9293 says 4 min"),
+    row("backlog", "256 half open, then SYN cookies", "RFC 4987; size: assumed"),
 ];
 
 const TCP_C: &str = "Linux 1.1.89 net/inet/tcp.c";
@@ -307,5 +323,6 @@ const LINUX_1_1: &[Feature] = &[
     row("retries", "15", TCP_C),
     row("SYN retries", "5", "assumed"),
     row("TIME-WAIT", "60 s", "assumed"),
+    row("backlog", "256 half open, no SYN cookies", "assumed"),
     row("header prediction", "on: it changes no result, only the work", "assumed"),
 ];
