@@ -1,6 +1,6 @@
 //! A packet's way up: IP of either version, then ICMP echo or the connection it belongs to.
 
-use super::{Host, InterfaceId};
+use super::{ConnectionId, Host, InterfaceId};
 use crate::Context;
 use crate::frame::Frame;
 use crate::tcp::{self, Segment, Tuple};
@@ -103,22 +103,40 @@ impl Host {
             local: SocketAddr::new(arrived.addresses.dst(), segment.repr.dst_port),
             remote: SocketAddr::new(arrived.addresses.src(), segment.repr.src_port),
         };
-        let id = arrived.interface;
-        if let Some(connection) = self.demux.find(tuple.local.port(), &tuple.remote) {
-            if let Some(slot) = self.slot_mut(connection) {
-                slot.connection.handle_frame(now, cx, frame, &segment);
+        let (id, found) = (arrived.interface, self.demux.find(tuple.local.port(), &tuple.remote));
+        let asks = opens(&segment) && self.is_listening(tuple.local.port());
+        if let Some(connection) = found {
+            let slot = self.slot_mut(connection).filter(|_| asks);
+            let beyond = slot.and_then(|slot| slot.connection.give_way(&segment));
+            if beyond.is_some() {
+                return self.input_syn(now, cx, id, tuple, (frame, &segment), beyond);
             }
-            self.touched(connection);
-            self.rearm_connection(connection);
-        } else if opens(&segment) && self.is_listening(tuple.local.port()) {
-            match self.accept(now, cx, id, tuple, &segment) {
-                Some(_) => cx.frames.remove(frame),
-                None => cx.drop_frame(frame, DropReason::QueueFull),
-            }
+            self.deliver(now, cx, connection, frame, &segment);
+        } else if asks {
+            self.input_syn(now, cx, id, tuple, (frame, &segment), None);
+        } else if let Some(opened) = self.accept_by_cookie(now, cx, id, tuple, &segment) {
+            self.deliver(now, cx, opened, frame, &segment);
         } else {
             self.refuse(cx, id, tuple, &segment);
             cx.drop_frame(frame, DropReason::NoConnection);
         }
+    }
+
+    /// Hands a segment to its connection.
+    #[inline]
+    fn deliver(
+        &mut self,
+        now: Instant,
+        cx: &mut Context,
+        id: ConnectionId,
+        frame: Frame,
+        segment: &Segment,
+    ) {
+        if let Some(slot) = self.slot_mut(id) {
+            slot.connection.handle_frame(now, cx, frame, segment);
+        }
+        self.touched(id);
+        self.rearm_connection(id);
     }
 
     /// Answers a segment for no connection with a reset (RFC 9293, 3.10.7.1).
@@ -129,7 +147,7 @@ impl Host {
     }
 
     /// Sends an empty segment of no connection.
-    fn post_segment(
+    pub(super) fn post_segment(
         &mut self,
         cx: &mut Context,
         id: InterfaceId,
