@@ -184,6 +184,18 @@ const CASES: &[(&str, &str, &str, &[&str])] = &[
         &["a whole number from 0 to 10"],
     ),
     (
+        "cc = \"reno\"",
+        "backlog = 0",
+        "p.toml:52:20: `backlog` is out of range",
+        &["a whole number from 1 to 65535"],
+    ),
+    (
+        "cc = \"reno\"",
+        "keepalive = { cuont = 3 }",
+        "p.toml:52:24: unknown key `cuont`",
+        &["accepted: idle, interval, count", "did you mean `count`?"],
+    ),
+    (
         "reorder = \"off\"",
         "repair = \"once\"",
         "p.toml:30:1: `repair` is not in this version",
