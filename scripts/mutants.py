@@ -227,7 +227,6 @@ def main():
     for name in idle:
         print(f"KILLS NONE  {name}")
     print(f"{len(mutants)} mutants, {len(survivors)} survive; {len(scripts)} scripts, {len(idle)} kill none")
-    (TARGET / "kills.json").write_text(json.dumps({n: sorted(k) if k else k and [] for n, k in kills.items()}))
     if "--write" in sys.argv:
         document(scripts, mutants, kills)
     sys.exit(1 if survivors or idle else 0)
