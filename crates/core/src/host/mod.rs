@@ -25,7 +25,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 pub use echo::Echo;
 pub use sockets::ConnectError;
 
-/// A connection of one host. Never reused.
+/// A connection of one host. Given to another only after it was forgotten.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
 pub struct ConnectionId(u32);
 
@@ -42,6 +42,16 @@ pub enum Event {
     Accepted(ConnectionId),
     /// An answer to [`Host::send_echo`].
     EchoReply(Echo),
+}
+
+impl Event {
+    /// Whose it is, if a connection's.
+    pub fn connection(&self) -> Option<ConnectionId> {
+        match self {
+            Event::Tcp(id, _) | Event::Accepted(id) => Some(*id),
+            Event::EchoReply(_) => None,
+        }
+    }
 }
 
 /// The two ends of a point-to-point link.
@@ -107,6 +117,8 @@ pub struct Host {
     links: Vec<Option<InterfaceId>>,
     /// By number; none where one was forgotten.
     connections: Vec<Option<Slot>>,
+    /// Numbers of connections that are free again.
+    forgotten: Vec<ConnectionId>,
     demux: Demux,
     listeners: Vec<Listener>,
     /// Reaches every address that is no interface's peer.
@@ -125,6 +137,7 @@ impl Host {
             interfaces: Vec::new(),
             links: Vec::new(),
             connections: Vec::new(),
+            forgotten: Vec::new(),
             demux: Demux::default(),
             listeners: Vec::new(),
             default_route: None,

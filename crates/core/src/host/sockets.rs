@@ -96,12 +96,21 @@ impl Host {
         connection: Connection,
         tuple: Tuple,
     ) -> ConnectionId {
-        let id = ConnectionId(self.connections.len() as u32);
+        let id = self.free_slot();
         let flow = flow_hash(&tuple);
         self.demux.insert(tuple.local.port(), &tuple.remote, id);
-        self.connections.push(Some(Slot { connection, interface, flow, runnable: false }));
+        let slot = Slot { connection, interface, flow, runnable: false };
+        self.connections[id.0 as usize] = Some(slot);
         self.serve(now, cx, id);
         id
+    }
+
+    /// The number that was forgotten last, or a new one.
+    fn free_slot(&mut self) -> ConnectionId {
+        self.forgotten.pop().unwrap_or_else(|| {
+            self.connections.push(None);
+            ConnectionId((self.connections.len() - 1) as u32)
+        })
     }
 
     /// Hands data over for sending; answers how many bytes were taken. The rest waits for `Writable`.
@@ -145,12 +154,18 @@ impl Host {
         }
     }
 
-    /// Gives a connection up: the peer is told with a reset, and nothing more is delivered.
+    /// Gives a connection up: the peer is sent a reset, ahead of everything that waits, and nothing more
+    /// is delivered. It may be forgotten at once.
     pub fn abort(&mut self, now: Instant, cx: &mut Context, id: ConnectionId) {
-        if let Some(slot) = self.slot_mut(id) {
-            slot.connection.abort(now);
-            self.serve(now, cx, id);
+        let Some(slot) = self.slot_mut(id) else {
+            return;
+        };
+        slot.connection.abort(now);
+        let interface = slot.interface;
+        if let Some(reset) = slot.connection.poll_transmit(now, cx) {
+            self.post(cx, interface, reset);
         }
+        self.serve(now, cx, id);
     }
 
     /// Looks at a connection.
@@ -158,13 +173,17 @@ impl Host {
         self.slot(id).map(|slot| &slot.connection)
     }
 
-    /// Forgets a connection that has reached its end.
+    /// Forgets a connection that has reached its end, with what was still to be told of it. Its number
+    /// may be given to another.
     pub fn forget(&mut self, cx: &mut Context, id: ConnectionId) {
         if let Some(mut slot) = self.connections.get_mut(id.0 as usize).and_then(Option::take) {
             slot.connection.release(cx);
             let tuple = slot.connection.tuple();
             self.demux.remove(tuple.local.port(), &tuple.remote, id);
             self.deadlines.set(super::DEADLINE_CONNECTIONS + id.0, None);
+            self.interfaces[slot.interface.0].runnable.retain(|other| *other != id);
+            self.events.retain(|event| event.connection() != Some(id));
+            self.forgotten.push(id);
         }
     }
 }

@@ -185,6 +185,38 @@ fn a_segment_for_nobody_is_answered_with_a_reset() {
 }
 
 #[test]
+fn a_connection_given_up_resets_the_peer_and_its_number_is_given_again() {
+    let mut pair = Pair::new();
+    let config = Config::new(Profile::Modern, 1500);
+    pair.hosts[1].listen(80, config.clone());
+    let remote = SocketAddrV4::new(ADDRESSES[1], 80);
+    let connect = |pair: &mut Pair| {
+        let (now, config) = (pair.now, config.clone());
+        pair.hosts[0].connect(now, &mut pair.cx, config, remote).expect("a route")
+    };
+    let client = connect(&mut pair);
+    pair.settle();
+    let accepted = pair.events(1);
+    let Event::Accepted(server) = accepted[0] else { panic!("{accepted:?}") };
+
+    let written = pair.hosts[0].write(pair.now, &mut pair.cx, client, Data::Bytes(b"lost"));
+    assert_eq!(written, 4);
+    pair.hosts[0].abort(pair.now, &mut pair.cx, client);
+    pair.hosts[0].forget(&mut pair.cx, client);
+    assert!(pair.hosts[0].connection(client).is_none());
+    pair.settle();
+    assert_eq!(pair.events(0), [], "nothing is told of what was forgotten");
+    assert!(pair.events(1).contains(&Event::Tcp(server, tcp::Event::Reset)));
+    pair.hosts[1].forget(&mut pair.cx, server);
+
+    assert_eq!(connect(&mut pair), client, "the number is free again");
+    pair.settle();
+    assert_eq!(pair.events(0), [Event::Tcp(client, tcp::Event::Connected)]);
+    assert_eq!(pair.events(1)[0], Event::Accepted(server));
+    pair.hosts.iter().for_each(Host::check_invariants);
+}
+
+#[test]
 fn an_echo_comes_back_with_its_numbers() {
     let mut pair = Pair::new();
     let echo = Echo { peer: ADDRESSES[1].into(), ident: 7, seq: 3, payload_len: 56 };

@@ -4,12 +4,14 @@
 pub mod channel;
 pub mod chip;
 pub mod framing;
+pub mod modem;
 pub mod pacer;
 pub mod wire;
 
 pub use channel::{Channel, ChannelConfig, Started};
 pub use chip::Chip;
-pub use framing::{Framer, Framing, Header, LineCoding, Payload};
+pub use framing::{Framed, Framer, Framing, Header, HeaderCompression, LineCoding, Payload};
+pub use modem::{Blocks, Modem, ModemConfig};
 pub use pacer::Pacer;
 pub use wire::{Wire, WireConfig};
 

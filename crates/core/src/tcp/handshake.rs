@@ -109,11 +109,13 @@ impl Connection {
             seq: iss,
             len: 1,
             sent_at: now,
+            order: 0,
             packet: None,
             transmissions: 0,
             fate: Fate::Lost,
             syn: true,
             fin: false,
+            sacked_run: 1,
         });
         Connection {
             tuple,
@@ -148,6 +150,7 @@ impl Connection {
                 rcv_mss: 1,
                 quick: config.quick_acks,
                 repeat: false,
+                duplicate: None,
                 challenges: (now, 0),
             },
             agreed,
@@ -218,6 +221,7 @@ impl Connection {
             Fin::NotYet => State::Established,
             _ => State::FinWait1,
         };
+        self.board.take_delivered();
         if self.repairing.syn_timed_out {
             self.rtt.raise_initial(RTO_AFTER_LOST_SYN);
         }

@@ -168,6 +168,8 @@ struct Acking {
     quick: u8,
     /// The next acknowledgment is to be repeated unless another one follows.
     repeat: bool,
+    /// What arrived a second time, told with the next acknowledgment (RFC 2883).
+    duplicate: Option<(SeqNumber, SeqNumber)>,
     /// Challenge ACKs in the second that began here.
     challenges: (Instant, u8),
 }
@@ -348,7 +350,7 @@ impl Connection {
     /// Windows and timing as they stand.
     pub fn snapshot(&self) -> Snapshot {
         Snapshot {
-            cwnd: self.cc.cwnd(),
+            cwnd: self.window(),
             ssthresh: self.cc.ssthresh(),
             snd_wnd: self.snd_wnd,
             rcv_wnd: self.rcv_wnd(),

@@ -183,7 +183,9 @@ fn flow(rng: &mut Rng, index: u64, mtu: u16) -> Flow {
     // Cuts in a row may swallow every SYN of a program's usual patience; that is no fault to find.
     tcp.syn_retries = tcp.retries;
     if profile == Profile::Modern {
-        tcp.recovery = [Recovery::Sack, Recovery::NewReno][rng.below(2) as usize];
+        const RECOVERIES: [Recovery; 4] =
+            [Recovery::Rack, Recovery::Rack, Recovery::Sack, Recovery::NewReno];
+        tcp.recovery = RECOVERIES[rng.below(4) as usize];
         tcp.timestamps = rng.below(4) > 0;
         tcp.receive_buffer = [4_000, 20_000, 200_000][rng.below(3) as usize];
     }

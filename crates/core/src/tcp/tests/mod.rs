@@ -8,4 +8,5 @@ mod linux_1_1;
 mod loss;
 mod pair;
 mod random;
+mod recovery;
 mod transfer;
