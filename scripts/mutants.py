@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
 """Breaks our TCP in small ways and looks which conversations of its script suite notice.
 
-    scripts/mutants.py [--write]
+    scripts/mutants.py [--write | --tables]
 
 The mutants are in scripts/mutants.txt: one changed expression each. All of them go into one copy of the
 tree, each behind a number that the environment chooses when the suite runs, so that one build is enough.
 A place that is no longer there, or there twice, is an error, so the list cannot go stale unseen.
 
-Prints the mutants that survive and the scripts that kill none; with --write it also writes both into
-docs/tcp-conformance.md, with the sections of the RFCs and the list of MUSTs. Exit code 1 when a mutant
-survives or a script kills none.
+Prints the mutants that survive and the scripts that kill none; with --write it also writes what each
+mutant is noticed by into docs/tcp-conformance.md, with the list of MUSTs and the scripts by section; with
+--tables it writes only these two, and builds nothing. Exit code 1 when a mutant survives or a script
+kills none.
 """
 import concurrent.futures
 import json
@@ -159,24 +160,18 @@ def section_key(section):
     return [int(part) if part.isdigit() else 0 for part in section.split(".")]
 
 
-def document(scripts, mutants, kills):
-    """docs/tcp-conformance.md."""
-    killed = [number for number in range(1, len(mutants) + 1) if kills[number] is None or kills[number]]
-    count = {name: sum(1 for k in kills.values() if k and name in k) for name in scripts}
+def tables(scripts):
+    """What is told without breaking anything: the MUSTs, and the scripts by section."""
     out = ["# What proves that our TCP is one", ""]
     out += [
         f"{len(scripts)} conversations in virtual time (`{SUITE}`, told in `language.rs` there) say packet by",
         "packet and to the nanosecond what a host answers; each is played with and without header prediction",
         "and with sequence numbers that wrap and that do not. `cargo test -p trunkline-core --test scripts`",
-        "plays them all.",
-        "",
-        f"`scripts/mutants.py` breaks the code in {len(mutants)} places, one at a time: {len(killed)} mutants are",
-        f"noticed, and every one of the {len(scripts)} conversations notices at least {min(count.values())}.",
-        "This file is what it writes.",
+        "plays them all. `scripts/mutants.py --tables` writes the first two tables anew, `--write` all three.",
         "",
         "## The MUSTs of RFC 9293",
         "",
-        "By the numbers of its appendix B. *Held* is proven by the conversations and tests named.",
+        "By the numbers of its appendix B. What is held is proven by the conversations and tests named.",
         "",
         "| MUST | asks | state | proven by |",
         "|---|---|---|---|",
@@ -185,16 +180,48 @@ def document(scripts, mutants, kills):
         by = [f"`{name}`" for name in scripts if number in scripts[name][2]]
         by += [f"`{test}`" for test in tests]
         out.append(f"| {number} | {asks} | {state} | {', '.join(by)} |")
-    out += ["", "## Conversations by section", "", "| RFC | section | conversation | proves | kills |", "|---|---|---|---|---|"]
+    out += ["", "## Conversations by section", "", "| RFC | section | conversation | proves |", "|---|---|---|---|"]
     rows = [(rfc, section, name) for name in scripts for rfc, section in scripts[name][1]]
     for rfc, section, name in sorted(rows, key=lambda row: (row[0], section_key(row[1]), row[2])):
-        out.append(f"| {rfc} | {section} | `{name}` | {scripts[name][0]} | {count[name]} |")
-    out += ["", "## Mutants", "", "| file | was | becomes | noticed by |", "|---|---|---|---|"]
+        out.append(f"| {rfc} | {section} | `{name}` | {scripts[name][0]} |")
+    return out + [""]
+
+
+def deaths(scripts, mutants, kills):
+    """Which mutant is noticed by what."""
+    noticed = sum(1 for failing in kills.values() if failing is None or failing)
+    counts = sorted(sum(1 for failing in kills.values() if failing and name in failing) for name in scripts)
+    out = ["## Mutants", ""]
+    out += [
+        f"`scripts/mutants.py` breaks the code in {len(mutants)} ways, one at a time: {noticed} are noticed, by",
+        f"the conversations named or by as many as told. Every one of {len(scripts)} conversations notices",
+        f"{counts[0]} at least, half of them {counts[len(counts) // 2]} or more.",
+        "",
+        "| file | was | becomes | noticed by |",
+        "|---|---|---|---|",
+    ]
     for number, (file, old, new) in enumerate(mutants, 1):
-        noticed = "a suite that never ends" if kills[number] is None else str(len(kills[number]))
-        shown = [f"`{text}`".replace("|", "\\|") if text else "nothing" for text in (old, new)]
-        out.append(f"| {file.removeprefix('crates/core/src/')} | {shown[0]} | {shown[1]} | {noticed} |")
-    (ROOT / "docs/tcp-conformance.md").write_text("\n".join(out) + "\n")
+        failing = kills[number]
+        if failing is None:
+            by = "a suite that never ends"
+        elif len(failing) > 3:
+            by = str(len(failing))
+        else:
+            by = ", ".join(f"`{name}`" for name in sorted(failing)) or "nobody"
+        shown = [f"`{text}`".replace("|", "\\|").replace("\n", " ") if text else "nothing" for text in (old, new)]
+        out.append(f"| {file.removeprefix('crates/core/src/')} | {shown[0]} | {shown[1]} | {by} |")
+    return out
+
+
+def write(scripts, rest):
+    (ROOT / "docs/tcp-conformance.md").write_text("\n".join(tables(scripts) + rest).rstrip() + "\n")
+
+
+def written_deaths():
+    """What the document says of mutants now."""
+    path = ROOT / "docs/tcp-conformance.md"
+    lines = path.read_text().splitlines() if path.exists() else []
+    return lines[lines.index("## Mutants") :] if "## Mutants" in lines else []
 
 
 def read_musts():
@@ -209,6 +236,8 @@ def read_musts():
 
 def main():
     mutants, scripts = read_mutants(), read_scripts()
+    if "--tables" in sys.argv:
+        return write(scripts, written_deaths())
     tree = copy_tree()
     plant(tree, mutants)
     program = build(tree)
@@ -227,9 +256,8 @@ def main():
     for name in idle:
         print(f"KILLS NONE  {name}")
     print(f"{len(mutants)} mutants, {len(survivors)} survive; {len(scripts)} scripts, {len(idle)} kill none")
-    (TARGET / "kills.json").write_text(json.dumps({n: sorted(k) if k else k and [] for n, k in kills.items()}))
     if "--write" in sys.argv:
-        document(scripts, mutants, kills)
+        write(scripts, deaths(scripts, mutants, kills))
     sys.exit(1 if survivors or idle else 0)
 
 

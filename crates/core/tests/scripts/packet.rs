@@ -1,7 +1,7 @@
 //! Packets as the wire has them, written and read by the RFCs alone. Nothing here uses the formats of
 //! the core, so what the core writes is judged by a second reader and what it reads by a second writer.
 
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 
 pub const SYN: u8 = 0x02;
 pub const RST: u8 = 0x04;
@@ -9,6 +9,8 @@ pub const ACK: u8 = 0x10;
 
 pub const TCP: u8 = 6;
 pub const ICMP: u8 = 1;
+const HOP_BY_HOP: u8 = 0;
+const FRAGMENT: u8 = 44;
 
 /// The letters of the control bits from the lowest on.
 pub const FLAG_LETTERS: &str = "FSRP.UEW";
@@ -35,7 +37,7 @@ pub struct Packet {
 pub enum Damage {
     /// The TCP checksum is one off.
     Checksum,
-    /// The IP header's checksum is one off.
+    /// The IP header's checksum is one off, where it has one.
     IpChecksum,
     /// The data offset says this many words.
     Offset(u8),
@@ -45,12 +47,14 @@ pub enum Damage {
     Lost(usize),
     /// The reserved bits of the header.
     Reserved(u8),
-    /// An IP option of four NOPs.
+    /// An IP option of four NOPs; over IPv6 a header of hop-by-hop options that are padding.
     IpOptions,
+    /// The packet is the first fragment of a longer one.
+    Fragment,
     /// The bytes of the payload are others than the stream has there.
     Junk,
-    From(Ipv4Addr),
-    To(Ipv4Addr),
+    From(IpAddr),
+    To(IpAddr),
 }
 
 fn sum(mut total: u64, bytes: &[u8]) -> u64 {
@@ -67,13 +71,27 @@ fn fold(mut total: u64) -> u16 {
     !(total as u16)
 }
 
-fn pseudo_header(src: Ipv4Addr, dst: Ipv4Addr, len: usize) -> u64 {
-    sum(sum(u64::from(TCP) + len as u64, &src.octets()), &dst.octets())
+fn octets(address: IpAddr) -> Vec<u8> {
+    match address {
+        IpAddr::V4(address) => address.octets().to_vec(),
+        IpAddr::V6(address) => address.octets().to_vec(),
+    }
+}
+
+fn pseudo_header(src: IpAddr, dst: IpAddr, len: usize) -> u64 {
+    sum(sum(u64::from(TCP) + len as u64, &octets(src)), &octets(dst))
+}
+
+fn address(octets: &[u8]) -> IpAddr {
+    match <[u8; 4]>::try_from(octets) {
+        Ok(four) => IpAddr::from(four),
+        Err(_) => IpAddr::from(<[u8; 16]>::try_from(octets).unwrap_or_default()),
+    }
 }
 
 impl Packet {
     /// The bytes between two addresses.
-    pub fn encode(&self, src: Ipv4Addr, dst: Ipv4Addr, damage: &[Damage]) -> Vec<u8> {
+    pub fn encode(&self, src: IpAddr, dst: IpAddr, damage: &[Damage]) -> Vec<u8> {
         let (mut src, mut dst) = (src, dst);
         for damage in damage {
             match damage {
@@ -120,25 +138,15 @@ impl Packet {
     }
 
     /// Reads a packet; every checksum, length and reserved bit is looked at.
-    pub fn decode(bytes: &[u8]) -> Result<(Packet, Ipv4Addr, Ipv4Addr), String> {
-        let u16_at = |at: usize| u16::from_be_bytes([bytes[at], bytes[at + 1]]);
-        let u32_at = |at: usize| {
-            u32::from(u16_at(at)) << 16
-                | u32::from(u16::from_be_bytes([bytes[at + 2], bytes[at + 3]]))
-        };
-        if bytes.len() < 40 || bytes[0] != 0x45 || bytes[9] != TCP {
-            return Err(format!("no TCP in IPv4 without options: {bytes:02x?}"));
+    pub fn decode(bytes: &[u8]) -> Result<(Packet, IpAddr, IpAddr), String> {
+        let ip = IpHeader::decode(bytes)?;
+        let segment = &bytes[ip.len..];
+        if segment.len() < 20 {
+            return Err(format!("{} bytes of TCP", segment.len()));
         }
-        if usize::from(u16_at(2)) != bytes.len() {
-            return Err(format!("total length {} in {} bytes", u16_at(2), bytes.len()));
-        }
-        if fold(sum(0, &bytes[..20])) != 0 {
-            return Err("the IP header's checksum is wrong".to_owned());
-        }
-        let src = Ipv4Addr::from_bits(u32_at(12));
-        let dst = Ipv4Addr::from_bits(u32_at(16));
-        let segment = &bytes[20..];
-        if fold(sum(pseudo_header(src, dst, segment.len()), segment)) != 0 {
+        let u16_at = |at: usize| u16::from_be_bytes([segment[at], segment[at + 1]]);
+        let u32_at = |at: usize| u32::from(u16_at(at)) << 16 | u32::from(u16_at(at + 2));
+        if fold(sum(pseudo_header(ip.src, ip.dst, segment.len()), segment)) != 0 {
             return Err("the TCP checksum is wrong".to_owned());
         }
         if segment[12] & 0x0f != 0 {
@@ -149,37 +157,99 @@ impl Packet {
             return Err(format!("data offset of {header_len} bytes"));
         }
         let packet = Packet {
-            src_port: u16_at(20),
-            dst_port: u16_at(22),
-            seq: u32_at(24),
-            ack: u32_at(28),
+            src_port: u16_at(0),
+            dst_port: u16_at(2),
+            seq: u32_at(4),
+            ack: u32_at(8),
             flags: segment[13],
-            window: u16_at(34),
-            urgent: u16_at(38),
-            ecn: bytes[1] & 3,
-            ttl: bytes[8],
+            window: u16_at(14),
+            urgent: u16_at(18),
+            ecn: ip.ecn,
+            ttl: ip.ttl,
             options: segment[20..header_len].to_vec(),
             payload: segment[header_len..].to_vec(),
         };
-        Ok((packet, src, dst))
+        Ok((packet, ip.src, ip.dst))
+    }
+}
+
+/// What an IP header says.
+struct IpHeader {
+    src: IpAddr,
+    dst: IpAddr,
+    ecn: u8,
+    ttl: u8,
+    len: usize,
+}
+
+impl IpHeader {
+    /// Reads a header without options or extensions in front of TCP.
+    fn decode(bytes: &[u8]) -> Result<IpHeader, String> {
+        let u16_at = |at: usize| usize::from(bytes[at]) << 8 | usize::from(bytes[at + 1]);
+        match bytes.first() {
+            Some(0x45) if bytes.len() >= 20 && bytes[9] == TCP => {
+                if u16_at(2) != bytes.len() {
+                    return Err(format!("total length {} in {} bytes", u16_at(2), bytes.len()));
+                }
+                if fold(sum(0, &bytes[..20])) != 0 {
+                    return Err("the IP header's checksum is wrong".to_owned());
+                }
+                let (src, dst) = (address(&bytes[12..16]), address(&bytes[16..20]));
+                Ok(IpHeader { src, dst, ecn: bytes[1] & 3, ttl: bytes[8], len: 20 })
+            }
+            Some(0x60..0x70) if bytes.len() >= 40 && bytes[6] == TCP => {
+                if u16_at(4) != bytes.len() - 40 {
+                    return Err(format!("payload length {} in {}", u16_at(4), bytes.len()));
+                }
+                let (src, dst) = (address(&bytes[8..24]), address(&bytes[24..40]));
+                Ok(IpHeader { src, dst, ecn: bytes[1] >> 4 & 3, ttl: bytes[7], len: 40 })
+            }
+            _ => Err(format!("no TCP in plain IP: {bytes:02x?}")),
+        }
+    }
+}
+
+/// Whether a packet is one of ICMP, of either version.
+pub fn is_icmp(bytes: &[u8]) -> bool {
+    match bytes.first().map(|byte| byte >> 4) {
+        Some(6) => bytes.get(6) == Some(&58),
+        _ => bytes.get(9) == Some(&ICMP),
     }
 }
 
 fn ip_header(
-    src: Ipv4Addr,
-    dst: Ipv4Addr,
+    src: IpAddr,
+    dst: IpAddr,
     protocol: u8,
     ecn: u8,
     len: usize,
     damage: &[Damage],
 ) -> Vec<u8> {
-    let options: &[u8] = if damage.contains(&Damage::IpOptions) { &[1; 4] } else { &[] };
+    let has_options = damage.contains(&Damage::IpOptions);
+    let is_fragment = damage.contains(&Damage::Fragment);
+    let mut header;
+    if src.is_ipv6() {
+        let (first, options): (u8, &[u8]) = match (has_options, is_fragment) {
+            (true, _) => (HOP_BY_HOP, &[protocol, 0, 1, 4, 0, 0, 0, 0]),
+            (_, true) => (FRAGMENT, &[protocol, 0, 0, 1, 0, 0, 0, 9]),
+            _ => (protocol, &[]),
+        };
+        header = vec![0x60, ecn << 4, 0x12, 0x34];
+        header.extend(((options.len() + len) as u16).to_be_bytes());
+        header.extend([first, 64]);
+        header.extend(octets(src));
+        header.extend(octets(dst));
+        header.extend(options);
+        return header;
+    }
+    let options: &[u8] = if has_options { &[1; 4] } else { &[] };
     let header_len = 20 + options.len();
-    let mut header = vec![0x40 | (header_len / 4) as u8, ecn];
+    header = vec![0x40 | (header_len / 4) as u8, ecn];
     header.extend(((header_len + len) as u16).to_be_bytes());
-    header.extend([0x12, 0x34, 0x40, 0, 64, protocol, 0, 0]);
-    header.extend(src.octets());
-    header.extend(dst.octets());
+    let flags = if is_fragment { 0x20 } else { 0x40 };
+    header.extend([0x12, 0x34, flags, 0, 64, protocol, 0, 0]);
+    header.extend(octets(src));
+    header.extend(octets(dst));
     header.extend(options);
     let mut checksum = fold(sum(0, &header));
     if damage.contains(&Damage::IpChecksum) {
@@ -190,7 +260,7 @@ fn ip_header(
 }
 
 /// An ICMP message that quotes the beginning of the packet it is about.
-pub fn icmp(src: Ipv4Addr, dst: Ipv4Addr, kind: u8, code: u8, rest: u32, about: &[u8]) -> Vec<u8> {
+pub fn icmp(src: IpAddr, dst: IpAddr, kind: u8, code: u8, rest: u32, about: &[u8]) -> Vec<u8> {
     let mut message = vec![kind, code, 0, 0];
     message.extend(rest.to_be_bytes());
     message.extend(&about[..about.len().min(28)]);

@@ -86,6 +86,7 @@ fn parse_action(text: &str) -> Result<Action, String> {
     let mut words = rest.split_whitespace().peekable();
     let action = match verb {
         "config" => return parse_config(words),
+        "ipv6" => Action::Ipv6,
         "listen" => Action::Listen,
         "connect" => Action::Connect,
         "close" => Action::Close,
@@ -264,6 +265,7 @@ fn parse_segment(text: &str) -> Result<Segment, String> {
             "lost" => Damage::Lost(bytes(words.next())?),
             "reserved" => Damage::Reserved(number(words.next())?),
             "ipoptions" => Damage::IpOptions,
+            "fragment" => Damage::Fragment,
             "junk" => Damage::Junk,
             "from" => Damage::From(number(words.next())?),
             "to" => Damage::To(number(words.next())?),

@@ -4,7 +4,7 @@ use crate::expect;
 use crate::language::{Action, Number, Opening, Script, Segment, Step};
 use crate::packet::{self, ACK, Damage, FLAG_LETTERS, Opt, Packet, SYN};
 use crate::settings;
-use crate::world::{HOST, PEER, Sent, Variant, World, host_byte, peer_byte};
+use crate::world::{Sent, Variant, World, host_byte, peer_byte};
 use trunkline_core::tcp::Chunk;
 use trunkline_core::tcp::Data;
 
@@ -87,6 +87,10 @@ fn take_step(world: &mut World, step: &Step) -> Result<(), String> {
             }
             Ok(())
         }
+        Action::Ipv6 => {
+            world.speak_v6();
+            Ok(())
+        }
         Action::Listen => {
             let config = world.config.clone();
             world.host.listen(crate::world::PORT, config);
@@ -102,7 +106,8 @@ fn take_step(world: &mut World, step: &Step) -> Result<(), String> {
         Action::In(segment) => take_in(world, segment),
         Action::Icmp { kind, code, rest } => {
             let about = world.last.clone();
-            world.arrive(&packet::icmp(PEER, HOST, *kind, *code, *rest, &about))
+            let [host, peer] = world.ends;
+            world.arrive(&packet::icmp(peer, host, *kind, *code, *rest, &about))
         }
         Action::Events(names) => {
             let events = std::mem::take(&mut world.flow().events);
@@ -205,7 +210,8 @@ fn take_in(world: &mut World, segment: &Segment) -> Result<(), String> {
     if packet.options.len() > 40 {
         return Err("more than 40 bytes of options".to_owned());
     }
-    world.arrive(&packet.encode(PEER, HOST, &segment.damage))
+    let [host, peer] = world.ends;
+    world.arrive(&packet.encode(peer, host, &segment.damage))
 }
 
 fn take_out(world: &mut World, expected: &Segment) -> Result<(), String> {

@@ -46,13 +46,26 @@ pub fn set(config: &mut Config, key: &str, value: &str) -> Result<(), String> {
         "recovery" => {
             let name = |recovery| match recovery {
                 Recovery::TimeoutOnly => "timeout-only",
+                Recovery::Reno => "reno",
                 Recovery::NewReno => "newreno",
                 Recovery::Sack => "sack",
+                Recovery::Rack => "rack",
             };
-            let all = [Recovery::TimeoutOnly, Recovery::NewReno, Recovery::Sack];
+            let all = [
+                Recovery::TimeoutOnly,
+                Recovery::Reno,
+                Recovery::NewReno,
+                Recovery::Sack,
+                Recovery::Rack,
+            ];
             config.recovery = named(value, &all, name)?;
         }
         "dup_ack_threshold" => config.dup_ack_threshold = number(value)?,
+        "tlp" => config.tlp = on_off(value)?,
+        "prr" => config.prr = on_off(value)?,
+        "frto" => config.frto = on_off(value)?,
+        "dsack" => config.dsack = on_off(value)?,
+        "limited_transmit" => config.limited_transmit = on_off(value)?,
         "eifel" => config.eifel = on_off(value)?,
         "nagle" => config.nagle = on_off(value)?,
         "ack_every" => config.ack_every = number(value)?,

@@ -2,7 +2,7 @@
 
 use crate::packet::{self, Packet, SYN};
 use std::collections::VecDeque;
-use std::net::{Ipv4Addr, SocketAddrV4};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use trunkline_core::Context;
 use trunkline_core::bond::{Bond, BondConfig, MemberConfig, Mode};
 use trunkline_core::frame::{Burst, LinkId};
@@ -16,8 +16,12 @@ use trunkline_core::units::BitRate;
 
 const LINK: LinkId = LinkId(0);
 /// The host's address, and its peer's.
-pub const HOST: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
-pub const PEER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
+const ENDS_V4: [IpAddr; 2] =
+    [IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1)), IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2))];
+const ENDS_V6: [IpAddr; 2] = [
+    IpAddr::V6(Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 1)),
+    IpAddr::V6(Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 2)),
+];
 /// Where the host listens, and the peer's port in flow 0.
 pub const PORT: u16 = 80;
 pub const PEER_PORT: u16 = 5000;
@@ -63,6 +67,8 @@ pub struct Sent {
 }
 
 pub struct World {
+    /// The addresses spoken with: the host's, and its peer's.
+    pub ends: [IpAddr; 2],
     pub now: Instant,
     pub cx: Context,
     pub host: Host,
@@ -92,10 +98,12 @@ impl World {
         };
         bond.enslave(Instant::ZERO, &mut cx, member).expect("the bond is empty");
         let mut host = Host::new(Rng::new(variant.seed));
-        host.attach(bond, HOST, PEER, &[LINK]);
+        let interface = host.attach(bond, ENDS_V4[0], ENDS_V4[1], &[LINK]);
+        host.set_addresses(interface, ENDS_V6[0], ENDS_V6[1]);
         let mut config = Config::new(Profile::Modern, 1500);
         config.header_prediction = variant.header_prediction;
         let mut world = World {
+            ends: ENDS_V4,
             now: Instant::ZERO,
             cx,
             host,
@@ -108,6 +116,11 @@ impl World {
         };
         world.choose_flow(0, None);
         world
+    }
+
+    /// From here on the peer speaks IPv6.
+    pub fn speak_v6(&mut self) {
+        self.ends = ENDS_V6;
     }
 
     /// Turns to the flow of this number; it is made when it is new.
@@ -154,7 +167,7 @@ impl World {
     }
 
     pub fn connect(&mut self) -> Result<(), String> {
-        let remote = SocketAddrV4::new(PEER, self.flow().peer_port);
+        let remote = SocketAddr::new(self.ends[1], self.flow().peer_port);
         let config = self.config.clone();
         let opened = self.host.connect(self.now, &mut self.cx, config, remote);
         let id = opened.map_err(|error| format!("connect: {error:?}"))?;
@@ -250,11 +263,11 @@ impl World {
 
     /// A packet left: the flow it belongs to learns from it.
     fn note(&mut self, bytes: Vec<u8>) -> Result<(), String> {
-        if bytes.get(9) == Some(&packet::ICMP) {
+        if packet::is_icmp(&bytes) {
             return Ok(());
         }
         let (packet, src, dst) = Packet::decode(&bytes)?;
-        if (src, dst) != (HOST, PEER) {
+        if [src, dst] != self.ends {
             return Err(format!("a packet leaves from {src} to {dst}"));
         }
         let ports = (packet.src_port, packet.dst_port);
