@@ -9,8 +9,17 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 const GOOD: &str = include_str!("../../../plans/eql-two-modems.toml");
-const READY: &[&str] =
-    &["eql-bentson", "eql-healey", "eql-unequal", "eql-latency", "eql-two-modems", "udp-two-paths"];
+const READY: &[&str] = &[
+    "eql-bentson",
+    "eql-healey",
+    "eql-unequal",
+    "eql-latency",
+    "vegas-modem",
+    "vegas-lan",
+    "vegas-vs-reno",
+    "eql-two-modems",
+    "udp-two-paths",
+];
 
 /// Ways to read a plan.
 const READERS: &[&[&str]] = &[&["check"], &["lab", "run"]];
@@ -77,8 +86,8 @@ const MISTAKES: &[(&str, &str, &str, &str)] = &[
     ),
     (
         "kind    = \"serial\"",
-        "kind    = \"ethernet\"",
-        "7:11: `kind` \"ethernet\" is not in this version",
+        "kind    = \"cable\"",
+        "7:11: `kind` \"cable\" is not in this version",
         "accepted: \"serial\"",
     ),
     (

@@ -31,6 +31,10 @@ pub enum Reason {
     SwsOverride,
     /// TCP TIME-WAIT expiry.
     TimeWait,
+    /// TCP keepalive (RFC 1122, 4.2.3.6).
+    Keepalive,
+    /// Paced TCP data may leave.
+    Pacing,
     /// EQL's one-second queue decay.
     Decay,
     /// A path is due to be probed, to send feedback or to be judged.

@@ -106,18 +106,19 @@ impl Host {
         if !is_one_host(tuple.remote.ip()) {
             return cx.drop_frame(frame, DropReason::NotForUs);
         }
-        let id = arrived.interface;
-        if let Some(connection) = self.open_connection(&tuple) {
-            if let Some(slot) = self.slot_mut(connection) {
-                slot.connection.handle_frame(now, cx, frame, &segment);
+        let (id, found) = (arrived.interface, self.open_connection(&tuple));
+        let asks = opens(&segment) && self.is_listening(tuple.local.port());
+        if let Some(connection) = found {
+            let slot = self.slot_mut(connection).filter(|_| asks);
+            let beyond = slot.and_then(|slot| slot.connection.give_way(&segment));
+            if beyond.is_some() {
+                return self.input_syn(now, cx, id, tuple, (frame, &segment), beyond);
             }
-            self.touched(connection);
-            self.rearm_connection(connection);
-        } else if opens(&segment) && self.is_listening(tuple.local.port()) {
-            match self.accept(now, cx, id, tuple, &segment) {
-                Some(_) => cx.frames.remove(frame),
-                None => cx.drop_frame(frame, DropReason::QueueFull),
-            }
+            self.deliver(now, cx, connection, frame, &segment);
+        } else if asks {
+            self.input_syn(now, cx, id, tuple, (frame, &segment), None);
+        } else if let Some(opened) = self.accept_by_cookie(now, cx, id, tuple, &segment) {
+            self.deliver(now, cx, opened, frame, &segment);
         } else {
             self.refuse(cx, id, tuple, &segment);
             cx.drop_frame(frame, DropReason::NoConnection);
@@ -132,6 +133,23 @@ impl Host {
         (slot.connection.state() != tcp::State::Closed).then_some(id)
     }
 
+    /// Hands a segment to its connection.
+    #[inline]
+    fn deliver(
+        &mut self,
+        now: Instant,
+        cx: &mut Context,
+        id: ConnectionId,
+        frame: Frame,
+        segment: &Segment,
+    ) {
+        if let Some(slot) = self.slot_mut(id) {
+            slot.connection.handle_frame(now, cx, frame, segment);
+        }
+        self.touched(id);
+        self.rearm_connection(id);
+    }
+
     /// Answers a segment for no connection with a reset (RFC 9293, 3.10.7.1).
     fn refuse(&mut self, cx: &mut Context, id: InterfaceId, tuple: Tuple, segment: &Segment) {
         if let Some(reset) = tcp::reset_for(segment, tuple) {
@@ -140,7 +158,7 @@ impl Host {
     }
 
     /// Sends an empty segment of no connection.
-    fn post_segment(
+    pub(super) fn post_segment(
         &mut self,
         cx: &mut Context,
         id: InterfaceId,

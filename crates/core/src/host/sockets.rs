@@ -1,10 +1,10 @@
 //! What applications call: connect, listen, read, write, close.
 
-use super::{ConnectionId, EPHEMERAL_PORT_FIRST, HALF_OPEN, Host, InterfaceId, Listener, Slot};
+use super::{ConnectionId, EPHEMERAL_PORT_FIRST, Host, InterfaceId, Slot, Stage};
 use crate::Context;
 use crate::seq::SeqNumber;
 use crate::tcp::config::Config;
-use crate::tcp::{Chunk, Connection, Data, Segment, State, Tuple};
+use crate::tcp::{Chunk, Connection, Data, Tuple};
 use crate::time::Instant;
 use crate::wire::ip::Addresses;
 use std::net::SocketAddr;
@@ -36,7 +36,7 @@ impl Host {
         let local = SocketAddr::new(address, port);
         let iss = SeqNumber(self.rng.next_u32());
         let connection = Connection::connect(now, cx, config, Tuple { local, remote }, iss);
-        Ok(self.insert(now, cx, interface, connection, Tuple { local, remote }))
+        Ok(self.insert(now, cx, interface, connection, Stage::Open))
     }
 
     /// The next dynamic port that no connection to `remote` uses.
@@ -51,55 +51,19 @@ impl Host {
         None
     }
 
-    /// Accepts connections to a port, each with this configuration.
-    pub fn listen(&mut self, port: u16, config: Config) {
-        self.stop_listening(port);
-        self.listeners.push(Listener { port, config });
-    }
-
-    /// Accepts no more connections to a port; those accepted stay.
-    pub fn stop_listening(&mut self, port: u16) {
-        self.listeners.retain(|listener| listener.port != port);
-    }
-
-    pub(super) fn is_listening(&self, port: u16) -> bool {
-        self.listeners.iter().any(|listener| listener.port == port)
-    }
-
-    /// Takes a connection in, unless too many are half open already.
-    pub(super) fn accept(
-        &mut self,
-        now: Instant,
-        cx: &mut Context,
-        interface: InterfaceId,
-        tuple: Tuple,
-        syn: &Segment,
-    ) -> Option<ConnectionId> {
-        let half_open = |slot: &&Slot| slot.connection.state() == State::SynReceived;
-        if self.connections.iter().flatten().filter(half_open).count() >= HALF_OPEN {
-            return None;
-        }
-        let port = tuple.local.port();
-        let config = self.listeners.iter().find(|l| l.port == port)?.config.clone();
-        let iss = SeqNumber(self.rng.next_u32());
-        let connection = Connection::accept(now, cx, config, tuple, iss, syn);
-        let id = self.insert(now, cx, interface, connection, tuple);
-        self.events.push_back(super::Event::Accepted(id));
-        Some(id)
-    }
-
-    fn insert(
+    pub(super) fn insert(
         &mut self,
         now: Instant,
         cx: &mut Context,
         interface: InterfaceId,
         connection: Connection,
-        tuple: Tuple,
+        stage: Stage,
     ) -> ConnectionId {
         let id = self.free_slot();
+        let tuple = connection.tuple();
         let flow = flow_hash(&tuple);
         self.demux.insert(tuple.local.port(), &tuple.remote, id);
-        let slot = Slot { connection, interface, flow, runnable: false };
+        let slot = Slot { connection, interface, flow, runnable: false, stage };
         self.connections[id.0 as usize] = Some(slot);
         self.serve(now, cx, id);
         id

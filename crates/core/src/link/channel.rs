@@ -98,7 +98,8 @@ struct Serialising {
     finishes: Option<Instant>,
     /// When its last bit is out and for how long it kept a line busy, where that is not until it finishes.
     passage: Option<Passage>,
-    fate: Fate,
+    /// Why it will not reach the wire.
+    lost: Option<DropReason>,
 }
 
 /// One direction of one link with the frames on it.
@@ -228,9 +229,9 @@ impl Channel {
             started: now,
             finishes,
             passage,
-            fate: match self.state {
-                LinkChange::Up => Fate::Carried,
-                LinkChange::Down => Fate::Lost,
+            lost: match self.state {
+                LinkChange::Up => None,
+                LinkChange::Down => Some(DropReason::LinkDown),
             },
         });
         started
@@ -284,15 +285,22 @@ impl Channel {
             Some(passage) => (passage.out, passage.busy),
         };
         self.stats.busy += busy;
-        match done.fate {
-            Fate::Lost => self.drop_frame(now, cx, done.frame, DropReason::LinkDown),
-            Fate::Carried => {
+        match done.lost {
+            Some(reason) => self.drop_frame(now, cx, done.frame, reason),
+            None => {
                 if self.wire.push(out, cx, done.frame) == Fate::Lost {
                     self.record_drop(now, cx, DropReason::WireLoss);
                 }
             }
         }
         done.len
+    }
+
+    /// The medium has given up the frame being serialised: it will finish without reaching the wire.
+    pub fn give_up(&mut self) {
+        if let Some(current) = &mut self.current {
+            current.lost.get_or_insert(DropReason::Collisions);
+        }
     }
 
     /// The next time something happens here: a frame ends or one arrives.
@@ -312,7 +320,7 @@ impl Channel {
     pub fn handle_link(&mut self, now: Instant, cx: &mut Context, change: LinkChange) {
         self.state = change;
         if let (LinkChange::Down, Some(current)) = (change, &mut self.current) {
-            current.fate = Fate::Lost;
+            current.lost = Some(DropReason::LinkDown);
         }
         if let (LinkChange::Down, Some(modem)) = (change, &mut self.modem) {
             modem.clear(now);

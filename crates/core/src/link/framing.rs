@@ -1,5 +1,6 @@
 //! What a frame costs on the wire: line coding, header and escape expansion (SLIP: RFC 1055; PPP: RFC 1662),
-//! header compression (RFC 1144), or the headers of the datagram it travels in (UDP: RFC 768).
+//! header compression (RFC 1144), the headers of the datagram it travels in (UDP: RFC 768), or an Ethernet
+//! frame with the silence around it (IEEE 802.3).
 //!
 //! Deviation: a PPP frame counts one flag. On a busy line the flag before opens it; on an idle one a flag
 //! more is due, which is a byte and only then.
@@ -31,6 +32,8 @@ pub enum Header {
     UdpIpv4,
     /// A UDP datagram in an IPv6 packet without extension headers.
     UdpIpv6,
+    /// An untagged Ethernet frame, padded to the shortest there may be, with preamble and gap.
+    Ethernet,
 }
 
 /// How elided bytes count when a framing escapes bytes.
@@ -73,6 +76,12 @@ pub struct Framing {
 /// Bytes of SLIP that RFC 1055 replaces by two.
 const SLIP_END: u8 = 0xc0;
 const SLIP_ESC: u8 = 0xdb;
+/// Header and check sequence of an Ethernet frame, in bytes.
+const ETHERNET_FRAME: u64 = 14 + 4;
+/// The shortest Ethernet frame.
+const ETHERNET_FRAME_MIN: u64 = 64;
+/// Preamble with the delimiter, and the gap between frames, in byte times.
+const ETHERNET_SILENCE: u64 = 8 + 12;
 /// END before and END after.
 const SLIP_DELIMITERS: u64 = 2;
 /// Of 256 equally likely byte values, how many grow by a byte.
@@ -90,6 +99,15 @@ impl Header {
             Header::Ppp(agreed) => PPP_FLAG + agreed.header(Protocol::IPV4).1 as u64 + FCS_LEN,
             Header::UdpIpv4 => (ipv4::HEADER_LEN + udp::HEADER_LEN) as u64,
             Header::UdpIpv6 => (ipv6::HEADER_LEN + udp::HEADER_LEN) as u64,
+            Header::Ethernet => ETHERNET_FRAME + ETHERNET_SILENCE,
+        }
+    }
+
+    /// Bytes that fill up a packet of `len` bytes to the shortest frame.
+    const fn padding(self, len: u64) -> u64 {
+        match self {
+            Header::Ethernet => ETHERNET_FRAME_MIN.saturating_sub(len + ETHERNET_FRAME),
+            _ => 0,
         }
     }
 
@@ -98,7 +116,7 @@ impl Header {
         match self {
             Header::Slip => SLIP_ESCAPED,
             Header::Ppp(agreed) => agreed.escaped_values() as u64,
-            Header::None | Header::UdpIpv4 | Header::UdpIpv6 => 0,
+            Header::None | Header::UdpIpv4 | Header::UdpIpv6 | Header::Ethernet => 0,
         }
     }
 
@@ -107,7 +125,7 @@ impl Header {
         let count = match self {
             Header::Slip => bytes.iter().filter(|b| matches!(**b, SLIP_END | SLIP_ESC)).count(),
             Header::Ppp(agreed) => bytes.iter().filter(|b| agreed.escapes(**b)).count(),
-            Header::None | Header::UdpIpv4 | Header::UdpIpv6 => 0,
+            Header::None | Header::UdpIpv4 | Header::UdpIpv6 | Header::Ethernet => 0,
         };
         count as u64
     }
@@ -143,7 +161,7 @@ impl Framing {
     /// sends says [`Framer`].
     pub const fn mean_wire_millibits(&self, len: u64) -> u64 {
         let per_byte = self.line.bits_per_byte() * 1000;
-        let framed = len + self.header.len() + self.gap as u64;
+        let framed = len + self.header.len() + self.header.padding(len) + self.gap as u64;
         let random = match (self.header, self.payload) {
             (_, Payload::Text | Payload::Zeros) => 0,
             (Header::Ppp(_), Payload::Random) => len + FCS_LEN,
@@ -220,8 +238,9 @@ impl Framer {
         };
         let front = front.as_ref().map_or(&[][..], vj::Compressed::header);
         let held = (front.len() + rest.len()) as u64;
-        let escapes = match header {
+        let added = match header {
             Header::None | Header::UdpIpv4 | Header::UdpIpv6 => 0,
+            Header::Ethernet => header.padding(held + u64::from(elided)),
             Header::Slip => header.escapes(rest) + self.slip_front(kind, front),
             Header::Ppp(agreed) => {
                 let protocol = match (kind, bytes.first()) {
@@ -240,7 +259,7 @@ impl Framer {
             Payload::Text => 0,
             Payload::Zeros => u64::from(elided) * header.escapes(&[0]),
         };
-        Framed { held: held + header.len() + escapes, elided: u64::from(elided) + expansion }
+        Framed { held: held + header.len() + added, elided: u64::from(elided) + expansion }
     }
 
     /// The escapes of a compressed packet's first bytes on a SLIP line, which has its kind in the first one.
@@ -290,6 +309,15 @@ mod tests {
             let framing = Framing { header, ..Framing::PLAIN };
             assert_eq!(Framer::new(framing).wire_bits(&[0xc0; 16], 1456), len * 8);
             assert_eq!(framing.mean_wire_millibits(1472), len * 8000);
+        }
+    }
+
+    #[test]
+    fn an_ethernet_frame_is_never_short_and_keeps_its_distance() {
+        let framing = Framing { header: Header::Ethernet, ..Framing::PLAIN };
+        for (len, wire) in [(1500, 1538), (9000, 9038), (46, 84), (40, 84), (0, 84), (47, 85)] {
+            assert_eq!(Framer::new(framing).wire_bits(&[], len), wire * 8, "{len}");
+            assert_eq!(framing.mean_wire_millibits(len.into()), wire * 8000, "{len}");
         }
     }
 

@@ -3,6 +3,7 @@
 mod profiles;
 mod tables;
 
+pub use super::keepalive::Keepalive;
 pub use crate::cc::{Algorithm, Growth, Tuning};
 use crate::time::{Duration, Instant};
 
@@ -217,6 +218,15 @@ pub struct Config {
     pub header_prediction: bool,
     /// How long TIME-WAIT lasts.
     pub time_wait: Duration,
+    /// Ask a silent peer whether it is still there (RFC 1122, 4.2.3.6).
+    pub keepalive: Option<Keepalive>,
+    /// Spread data over the round trip even where the congestion control asks for no rate.
+    pub pacing: bool,
+    /// Of a listener: connections that may wait for the end of their handshake, and as many for the
+    /// application.
+    pub backlog: u16,
+    /// Of a listener: answer SYNs beyond the backlog with cookies (RFC 4987, 3.6) instead of dropping them.
+    pub syn_cookies: bool,
 }
 
 impl Config {

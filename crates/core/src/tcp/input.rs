@@ -52,10 +52,16 @@ impl Connection {
         }
     }
 
-    /// Steps one to four: timestamps, sequence, RST, SYN. Returns whether the segment is taken further.
+    /// Steps one to four: SYN, timestamps, sequence, RST. Returns whether the segment is taken further.
     fn take_control(&mut self, now: Instant, segment: &Segment) -> bool {
         let repr = &segment.repr;
         let is_reset = repr.flags.contains(Flags::RST);
+        // Wherever it lies and whatever options it has (RFC 5961, 4): a peer that has lost the connection
+        // and opens it anew learns of it by the answer, and resets it.
+        if repr.flags.contains(Flags::SYN) && !is_reset {
+            self.challenge(now);
+            return false;
+        }
         if self.agreed.timestamps && !is_reset {
             match repr.options.timestamps {
                 Some(stamps) if self.agreed.is_old(now, stamps.value) => {
@@ -83,10 +89,6 @@ impl Connection {
                 State::TimeWait => self.leave_time_wait(),
                 _ => self.enter_closed(Event::Reset),
             }
-            return false;
-        }
-        if repr.flags.contains(Flags::SYN) {
-            self.challenge(now);
             return false;
         }
         self.note_timestamp(now, segment);
@@ -145,7 +147,7 @@ impl Connection {
             return false;
         }
         if repr.ack.gt(self.snd_nxt) {
-            self.acking.due = true;
+            self.challenge(now);
             return false;
         }
         if repr.ack.lt(self.snd_una) {

@@ -136,6 +136,11 @@ impl Agreed {
         SeqNumber(value).lt(SeqNumber(self.ts_recent)) && now - self.ts_recent_at < TS_RECENT_LIFE
     }
 
+    /// TS.Recent: the newest timestamp of the peer's in order.
+    pub fn ts_recent(&self) -> u32 {
+        self.ts_recent
+    }
+
     /// TS.Recent becomes `value`.
     pub fn remember(&mut self, now: Instant, value: u32) {
         self.ts_recent = value;
@@ -144,7 +149,7 @@ impl Agreed {
 }
 
 /// The timestamp clock: milliseconds, never 0 at the origin so that an echo of 0 means none.
-pub(super) fn stamp(now: Instant) -> u32 {
+pub(crate) fn stamp(now: Instant) -> u32 {
     (now.as_millis() as u32).wrapping_add(1)
 }
 

@@ -52,6 +52,10 @@ impl Connection {
             self.stats.probes += 1;
             return Some(self.emit_empty(now, cx, self.snd_una - 1));
         }
+        if std::mem::take(&mut self.silence.probe_due) {
+            self.stats.keepalive_probes += 1;
+            return Some(self.emit_empty(now, cx, self.snd_una - 1));
+        }
         if self.acking.due && self.state != State::SynSent {
             self.stats.pure_acks_sent += 1;
             return Some(self.emit_empty(now, cx, self.snd_nxt));
@@ -69,7 +73,9 @@ impl Connection {
         }
         let index = self.board.next_lost()?;
         let len = self.board.record(index).len;
-        (self.repairing.is_forced() || self.window_admits(len)).then_some(index)
+        let may_leave =
+            self.repairing.is_forced() || (self.window_admits(len) && !self.is_paced_out(now));
+        may_leave.then_some(index)
     }
 
     /// Whether the congestion window admits `len` more bytes in the network.
@@ -124,6 +130,9 @@ impl Connection {
         if takes <= usable {
             let is_short = payload < mss && last && !fin_waits;
             if is_short && self.config.nagle && !self.board.is_empty() {
+                return None;
+            }
+            if self.is_paced_out(now) {
                 return None;
             }
             return Some(NewSegment { payload, fin: fin_waits && last });
@@ -198,6 +207,7 @@ impl Connection {
         self.board.sent(index, now);
         self.last_sent_at = now;
         self.repairing.note_sent(record.len);
+        self.pace(now, record.payload());
         self.cc.on_sent(now, record.payload(), self.board.pipe());
         self.start_retransmit_timer(now, cx, &record);
         let frame = self.emit_record(now, cx, &record);

@@ -29,6 +29,8 @@ pub struct Stats {
     pub dup_acks: u64,
     /// Zero-window probes sent.
     pub probes: u64,
+    /// Keepalive probes sent.
+    pub keepalive_probes: u64,
     /// Challenge ACKs sent (RFC 5961).
     pub challenge_acks: u64,
     /// Segments dropped for an old timestamp (RFC 7323, 5).

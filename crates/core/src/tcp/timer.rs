@@ -19,6 +19,8 @@ pub(super) struct Timers {
     pub delayed_ack: Option<Instant>,
     pub repeat_ack: Option<Instant>,
     pub time_wait: Option<Instant>,
+    pub keepalive: Option<Instant>,
+    pub pacing: Option<Instant>,
     persist: Option<Instant>,
     /// Times the persist interval is doubled.
     persist_backoff: u32,
@@ -47,6 +49,7 @@ impl Timers {
         let at = |deadline: Option<Instant>| deadline.unwrap_or(Instant::FAR_FUTURE);
         let acks = at(self.delayed_ack).min(at(self.repeat_ack));
         let rest = at(self.persist).min(at(self.time_wait));
+        let rest = rest.min(at(self.keepalive)).min(at(self.pacing));
         let losses = at(self.retransmit).min(at(self.reorder)).min(at(self.probe));
         let earliest = losses.min(acks).min(rest);
         (earliest != Instant::FAR_FUTURE).then_some(earliest)
@@ -62,6 +65,8 @@ impl Timers {
             (self.repeat_ack, Reason::DelayedAck),
             (self.persist, Reason::Persist),
             (self.time_wait, Reason::TimeWait),
+            (self.keepalive, Reason::Keepalive),
+            (self.pacing, Reason::Pacing),
         ] {
             if let Some(at) = deadline
                 && next.is_none_or(|(earliest, _)| at < earliest)
@@ -117,6 +122,11 @@ impl Connection {
         if take_if_due(&mut self.timers.persist, now) {
             self.take_persist_timeout(now, cx);
         }
+        if take_if_due(&mut self.timers.keepalive, now) {
+            self.take_keepalive_timeout(now, cx);
+        }
+        // What was paced out may leave with the next poll.
+        take_if_due(&mut self.timers.pacing, now);
     }
 
     fn take_persist_timeout(&mut self, now: Instant, cx: &mut Context) {

@@ -76,6 +76,7 @@ pub(super) fn plan(seed: u64) -> Plan {
             runs: 1,
             flows,
             chips,
+            segments: Vec::new(),
             faults,
             expects: Vec::new(),
         },
@@ -158,7 +159,7 @@ fn link(rng: &mut Rng, index: usize) -> Link {
         weight: rate(rng),
         mtu: None,
         trunk: Trunk::Off,
-        framing: Framing { line, header: Header::Slip, payload: Payload::Random, gap: 0 },
+        framing: Framing { line, header: Header::Slip, payload: Payload::Random, ..Framing::PLAIN },
         lab: LinkLab {
             delay: Duration::from_millis(rng.below(300)),
             jitter: Duration::from_millis(rng.below(2) * rng.below(50)),
@@ -172,6 +173,7 @@ fn link(rng: &mut Rng, index: usize) -> Link {
             },
             corrupt: ratio(rng, 1),
             rate: None,
+            modem: None,
         },
         at: Vec::new(),
     }

@@ -4,7 +4,7 @@ use super::cc;
 use crate::diagnostic::Problems;
 use crate::reader::{self, Section, Taken, Unfit};
 use crate::tree::Node;
-use trunkline_core::tcp::config::{Algorithm, Config, Profile, Recovery};
+use trunkline_core::tcp::config::{Algorithm, Config, Keepalive, Profile, Recovery};
 
 const RECOVERIES: [(&str, Recovery); 5] = [
     ("timeout", Recovery::TimeoutOnly),
@@ -14,7 +14,7 @@ const RECOVERIES: [(&str, Recovery); 5] = [
     ("rack", Recovery::Rack),
 ];
 const ALGORITHMS_LATER: [&str; 3] = ["dctcp-reno", "bbr", "prague"];
-const LATER: [&str; 5] = ["ecn", "ect_on_syn", "dscp", "pacing", "keepalive"];
+const LATER: [&str; 3] = ["ecn", "ect_on_syn", "dscp"];
 
 /// Buffers and windows in bytes: the largest a scaled window can tell (RFC 7323).
 const WINDOW_MAX: u64 = 1 << 30;
@@ -41,6 +41,10 @@ pub(super) fn tcp(section: Option<Section<'_>>, mtu: u16, problems: &mut Problem
     tcp.header_prediction =
         s.or(problems, "header_prediction", tcp.header_prediction, reader::flag);
     timers(&mut tcp, &mut s, problems);
+    tcp.pacing = s.or(problems, "pacing", tcp.pacing, reader::flag);
+    tcp.keepalive = keepalive(&mut s, problems);
+    tcp.backlog = s.or(problems, "backlog", tcp.backlog, reader::whole(1, 65_535));
+    tcp.syn_cookies = s.or(problems, "syn_cookies", tcp.syn_cookies, reader::flag);
     s.later(&LATER);
     s.finish(problems);
     tcp
@@ -87,6 +91,18 @@ fn timers(tcp: &mut Config, s: &mut Section<'_>, problems: &mut Problems) {
     });
     tcp.retries = s.or(problems, "retries", tcp.retries, reader::whole(1, 255));
     tcp.time_wait = s.or(problems, "time_wait", tcp.time_wait, reader::duration);
+}
+
+fn keepalive(s: &mut Section<'_>, problems: &mut Problems) -> Option<Keepalive> {
+    let mut s = s.section(problems, "keepalive")?;
+    let default = Keepalive::default();
+    let keepalive = Keepalive {
+        idle: s.or(problems, "idle", default.idle, reader::some_time),
+        interval: s.or(problems, "interval", default.interval, reader::some_time),
+        count: s.or(problems, "count", default.count, reader::whole(1, 255)),
+    };
+    s.finish(problems);
+    Some(keepalive)
 }
 
 fn profile(node: &Node) -> Taken<Profile> {

@@ -51,6 +51,10 @@ impl Config {
             syn_retries: 6,
             header_prediction: true,
             time_wait: Duration::from_secs(60),
+            keepalive: None,
+            pacing: false,
+            backlog: 256,
+            syn_cookies: true,
         }
     }
 
@@ -78,6 +82,7 @@ impl Config {
             limited_transmit: false,
             dsack: false,
             eifel: false,
+            syn_cookies: false,
             after_timeout: AfterTimeout::ResendListByCwnd,
             ack_every: 1,
             delayed_ack: Duration::ZERO,

@@ -40,6 +40,7 @@ const MODERN: &[Feature] = &[
     row("buffers", "4 MiB each way", "assumed"),
     row("retries", "15, SYN 6", "Linux"),
     row("TIME-WAIT", "60 s", "Linux; RFC 9293 says 4 min"),
+    row("backlog", "256 half open, then SYN cookies", "RFC 4987; size: assumed"),
 ];
 
 const TCP_C: &str = "Linux 1.1.89 net/inet/tcp.c";
@@ -64,6 +65,7 @@ const LINUX_1_1: &[Feature] = &[
     row("retries", "15", TCP_C),
     row("SYN retries", "5", "assumed"),
     row("TIME-WAIT", "60 s", "assumed"),
+    row("backlog", "256 half open, no SYN cookies", "assumed"),
     row("header prediction", "on: it changes no result, only the work", "assumed"),
 ];
 

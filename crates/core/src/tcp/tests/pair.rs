@@ -74,7 +74,7 @@ pub struct Pair {
     data_sent: u64,
     frames_sent: [u64; 2],
     rng: Rng,
-    iss: [SeqNumber; 2],
+    pub iss: [SeqNumber; 2],
     tuples: [Tuple; 2],
 }
 
