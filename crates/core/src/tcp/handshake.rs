@@ -105,8 +105,8 @@ impl Connection {
         connection.board.sent(0, now);
         connection.board.sent(0, now);
         connection.repairing.settle_first_send();
-        let syn_ack = connection.board.record(0);
-        connection.start_retransmit_timer(now, cx, &syn_ack);
+        let record = connection.board.record(0);
+        connection.start_retransmit_timer(now, cx, &record);
         connection
     }
 
