@@ -111,7 +111,7 @@ fn parse_action(text: &str) -> Result<Action, String> {
         "flow" => {
             let number = number(words.next())?;
             let iss = match words.next() {
-                Some("iss") => Some(self::number(words.next())?),
+                Some("iss") => Some(offset(words.next().unwrap_or(""))?),
                 Some(other) => return Err(format!("`{other}`: expected `iss`")),
                 None => None,
             };

@@ -1,7 +1,7 @@
 //! The keys of `config`: fields of the connection's configuration by their names.
 
 use crate::parser::duration;
-use trunkline_core::tcp::config::{Algorithm, Config, Profile, Recovery};
+use trunkline_core::tcp::config::{Algorithm, Config, Keepalive, Profile, Recovery};
 
 fn number<T: std::str::FromStr>(value: &str) -> Result<T, String> {
     value.parse().map_err(|_| format!("`{value}` is no number that fits here"))
@@ -23,6 +23,17 @@ fn named<T: Copy>(value: &str, all: &[T], name: impl Fn(T) -> &'static str) -> R
             all.iter().map(|o| name(*o)).collect::<Vec<_>>().join(", ")
         )
     })
+}
+
+fn keepalive(value: &str) -> Result<Keepalive, String> {
+    if value == "default" {
+        return Ok(Keepalive::default());
+    }
+    let parts: Vec<_> = value.split(',').collect();
+    let [idle, interval, count] = parts[..] else {
+        return Err(format!("`{value}`: expected default or IDLE,INTERVAL,COUNT"));
+    };
+    Ok(Keepalive { idle: duration(idle)?, interval: duration(interval)?, count: number(count)? })
 }
 
 /// Changes one field.
@@ -66,6 +77,11 @@ pub fn set(config: &mut Config, key: &str, value: &str) -> Result<(), String> {
         "frto" => config.frto = on_off(value)?,
         "dsack" => config.dsack = on_off(value)?,
         "limited_transmit" => config.limited_transmit = on_off(value)?,
+        // After how long, how long between two, how many.
+        "keepalive" => config.keepalive = Some(keepalive(value)?),
+        "pacing" => config.pacing = on_off(value)?,
+        "backlog" => config.backlog = number(value)?,
+        "syn_cookies" => config.syn_cookies = on_off(value)?,
         "eifel" => config.eifel = on_off(value)?,
         "nagle" => config.nagle = on_off(value)?,
         "ack_every" => config.ack_every = number(value)?,

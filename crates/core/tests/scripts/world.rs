@@ -255,7 +255,7 @@ impl World {
             };
             let flow = &mut self.flows[index];
             if text == "accepted" {
-                (flow.id, flow.iss) = (Some(id), flow.iss.filter(|_| flow.id.is_none()));
+                flow.id = Some(id);
             }
             flow.events.push(text);
         }
