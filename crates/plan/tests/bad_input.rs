@@ -480,11 +480,7 @@ fn plans_of_later_versions_are_refused_with_what_exists() {
             &["\"auto\" is not in", "`repair` is not in"],
         ),
         ("hub", include_str!("later/hub-many-clients.toml"), &["`peer` is not in"]),
-        (
-            "incast",
-            include_str!("later/incast-1g.toml"),
-            &["`switch` is not in", "\"bulk\", \"ping\""],
-        ),
+        ("incast", include_str!("later/incast-1g.toml"), &["`ecn` is not in", "`dscp` is not in"]),
         ("lacp", include_str!("later/lacp-2xgbe.toml"), &["\"802.3ad\" is not in", "\"earliest\""]),
     ];
     for (name, text, parts) in later {

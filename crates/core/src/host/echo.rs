@@ -6,7 +6,7 @@ use crate::Context;
 use crate::frame::Frame;
 use crate::time::Instant;
 use crate::wire::icmp;
-use crate::wire::ipv4::{self, HEADER_LEN, Protocol};
+use crate::wire::ipv4::{self, Ecn, HEADER_LEN, Protocol};
 use std::net::Ipv4Addr;
 
 /// One echo request or reply.
@@ -20,6 +20,8 @@ pub struct Echo {
     pub seq: u16,
     /// Data bytes after the ICMP header.
     pub payload_len: u16,
+    /// The type of service: codepoint and ECN field (RFC 2474, RFC 3168). An answer has its request's.
+    pub tos: u8,
 }
 
 impl Host {
@@ -65,7 +67,11 @@ impl Host {
         let icmp = icmp::Repr { kind, ident: echo.ident, seq: echo.seq };
         let len = icmp::HEADER_LEN as u16 + echo.payload_len;
         let src = self.interfaces[id.0].address;
-        let ip = self.ip_repr(src, echo.peer, Protocol::ICMP, len);
+        let ip = ipv4::Repr {
+            dscp: echo.tos >> 2,
+            ecn: Ecn::from_bits(echo.tos),
+            ..self.ip_repr(src, echo.peer, Protocol::ICMP, len)
+        };
         let mut header = [0; HEADER_LEN + icmp::HEADER_LEN];
         ip.emit(&mut header[..HEADER_LEN]);
         icmp.emit(&mut header[HEADER_LEN..], data);
@@ -85,6 +91,9 @@ fn parse(
     let message = icmp::Packet::new_checked(packet.payload(), packet.payload_elided())?;
     let repr = icmp::Repr::parse(&message, integrity(cx, frame))?;
     let payload_len = ip.payload_len - icmp::HEADER_LEN as u16;
-    let echo = Echo { peer: ip.src, ident: repr.ident, seq: repr.seq, payload_len };
+    // What a queue has marked says nothing to an echo: its answer begins anew.
+    let ecn = if ip.ecn == Ecn::Ce { Ecn::Ect0 } else { ip.ecn };
+    let tos = ip.dscp << 2 | ecn as u8;
+    let echo = Echo { peer: ip.src, ident: repr.ident, seq: repr.seq, payload_len, tos };
     Ok((repr.kind, echo, message.payload().to_vec()))
 }

@@ -119,7 +119,7 @@ fn a_segment_for_nobody_is_answered_with_a_reset() {
 #[test]
 fn an_echo_comes_back_with_its_numbers() {
     let mut pair = Pair::new();
-    let echo = Echo { peer: ADDRESSES[1], ident: 7, seq: 3, payload_len: 56 };
+    let echo = Echo { peer: ADDRESSES[1], ident: 7, seq: 3, payload_len: 56, tos: 6 };
     pair.hosts[0].send_echo(pair.now, &mut pair.cx, echo);
     pair.settle();
     assert_eq!(pair.events(0), [Event::EchoReply(echo)]);
@@ -146,7 +146,7 @@ fn the_data_of_a_request_comes_back() {
     let [reply] = burst.frames[..] else { panic!("one reply") };
     assert_eq!(pair.cx.frames.bytes(reply)[28..], *b"as sent");
     pair.hosts[0].handle_frame(pair.now, &mut pair.cx, LINK, reply);
-    let echo = Echo { peer: ADDRESSES[1], ident: 7, seq: 3, payload_len: 7 };
+    let echo = Echo { peer: ADDRESSES[1], ident: 7, seq: 3, payload_len: 7, tos: 0 };
     assert_eq!(pair.events(0), [Event::EchoReply(echo)]);
 }
 

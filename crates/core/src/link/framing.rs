@@ -1,5 +1,6 @@
-//! What a frame costs on the wire: line coding, header and escape expansion (SLIP: RFC 1055), or the
-//! headers of the datagram it travels in (UDP: RFC 768).
+//! What a frame costs on the wire: line coding, header and escape expansion (SLIP: RFC 1055), the
+//! headers of the datagram it travels in (UDP: RFC 768), or an Ethernet frame with the silence around it
+//! (IEEE 802.3).
 
 use crate::wire::{ipv4, ipv6, udp};
 
@@ -23,6 +24,8 @@ pub enum Header {
     UdpIpv4,
     /// A UDP datagram in an IPv6 packet without extension headers.
     UdpIpv6,
+    /// An untagged Ethernet frame, padded to the shortest there may be, with preamble and gap.
+    Ethernet,
 }
 
 /// How elided bytes count when a framing escapes bytes.
@@ -53,6 +56,12 @@ pub struct Framing {
 /// Bytes of SLIP that RFC 1055 replaces by two.
 const SLIP_END: u8 = 0xc0;
 const SLIP_ESC: u8 = 0xdb;
+/// Header and check sequence of an Ethernet frame, in bytes.
+const ETHERNET_FRAME: u64 = 14 + 4;
+/// The shortest Ethernet frame.
+const ETHERNET_FRAME_MIN: u64 = 64;
+/// Preamble with the delimiter, and the gap between frames, in byte times.
+const ETHERNET_SILENCE: u64 = 8 + 12;
 /// END before and END after.
 const SLIP_DELIMITERS: u64 = 2;
 /// Of 256 equally likely byte values, how many grow by a byte.
@@ -66,6 +75,15 @@ impl Header {
             Header::Slip => SLIP_DELIMITERS,
             Header::UdpIpv4 => (ipv4::HEADER_LEN + udp::HEADER_LEN) as u64,
             Header::UdpIpv6 => (ipv6::HEADER_LEN + udp::HEADER_LEN) as u64,
+            Header::Ethernet => ETHERNET_FRAME + ETHERNET_SILENCE,
+        }
+    }
+
+    /// Bytes that fill up a packet of `len` bytes to the shortest frame.
+    const fn padding(self, len: u64) -> u64 {
+        match self {
+            Header::Ethernet => ETHERNET_FRAME_MIN.saturating_sub(len + ETHERNET_FRAME),
+            _ => 0,
         }
     }
 
@@ -94,7 +112,7 @@ impl Framing {
     /// payload. Schedulers and ceilings use it; what a transmitter really sends says [`Framer`].
     pub const fn mean_wire_millibits(&self, len: u64) -> u64 {
         let per_byte = self.line.bits_per_byte() * 1000;
-        let framed = len + self.header.len() + self.gap as u64;
+        let framed = len + self.header.len() + self.header.padding(len) + self.gap as u64;
         let escaped = match (self.header, self.payload) {
             (Header::Slip, Payload::Random) => len * SLIP_ESCAPED * per_byte / 256,
             _ => 0,
@@ -126,11 +144,11 @@ impl Framer {
     /// Bits on the wire for a packet of `bytes` (scanned exactly) and `elided` bytes behind them.
     pub fn wire_bits(&mut self, bytes: &[u8], elided: u32) -> u64 {
         let len = bytes.len() as u64 + u64::from(elided);
-        let escapes = match self.framing.header {
+        let added = match self.framing.header {
             Header::Slip => self.escapes(bytes, elided),
-            _ => 0,
+            header => header.padding(len),
         };
-        (len + self.framing.header.len() + escapes + u64::from(self.framing.gap))
+        (len + self.framing.header.len() + added + u64::from(self.framing.gap))
             * self.framing.line.bits_per_byte()
     }
 
@@ -169,6 +187,15 @@ mod tests {
             let framing = Framing { header, ..Framing::PLAIN };
             assert_eq!(Framer::new(framing).wire_bits(&[0xc0; 16], 1456), len * 8);
             assert_eq!(framing.mean_wire_millibits(1472), len * 8000);
+        }
+    }
+
+    #[test]
+    fn an_ethernet_frame_is_never_short_and_keeps_its_distance() {
+        let framing = Framing { header: Header::Ethernet, ..Framing::PLAIN };
+        for (len, wire) in [(1500, 1538), (9000, 9038), (46, 84), (40, 84), (0, 84), (47, 85)] {
+            assert_eq!(Framer::new(framing).wire_bits(&[], len), wire * 8, "{len}");
+            assert_eq!(framing.mean_wire_millibits(len.into()), wire * 8000, "{len}");
         }
     }
 
