@@ -83,6 +83,29 @@ pub enum WakeWriter {
     AtOneThird,
 }
 
+/// Whether a connection uses ECN (RFC 3168). A congestion control that cannot do without asks for it unless
+/// this is `Off`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum EcnMode {
+    /// Neither asked for nor answered.
+    Off,
+    /// Answered where the peer asks for it.
+    OnRequest,
+    /// Asked for, and answered.
+    Request,
+}
+
+/// Whether SYN and SYN-ACK are ECN-capable packets themselves where ECN is asked for or agreed on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum EcnSyn {
+    /// As the congestion control is about all its packets: with DCTCP they are (RFC 8257, 3.5).
+    WithAlgorithm,
+    /// They are.
+    Capable,
+    /// They are not (RFC 3168, 6.1.1).
+    NotCapable,
+}
+
 /// One row of a profile's table: what it does and where that is written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Feature {
@@ -136,6 +159,10 @@ pub struct Config {
     pub window_scale: bool,
     /// Offer timestamps (RFC 7323).
     pub timestamps: bool,
+    /// Whether ECN is used.
+    pub ecn: EcnMode,
+    /// Whether the packets of the handshake are ECN-capable.
+    pub ecn_syn: EcnSyn,
     /// How losses are repaired; `Sack` also offers SACK (RFC 2018).
     pub recovery: Recovery,
     /// Duplicate ACKs that trigger fast retransmit.
@@ -202,6 +229,8 @@ impl Config {
             idle_restart: true,
             window_scale: true,
             timestamps: true,
+            ecn: EcnMode::OnRequest,
+            ecn_syn: EcnSyn::WithAlgorithm,
             recovery: Recovery::Sack,
             dup_ack_threshold: 3,
             eifel: true,
@@ -239,6 +268,7 @@ impl Config {
             idle_restart: false,
             window_scale: false,
             timestamps: false,
+            ecn: EcnMode::Off,
             recovery: Recovery::TimeoutOnly,
             eifel: false,
             after_timeout: AfterTimeout::ResendListByCwnd,
@@ -274,6 +304,7 @@ const MODERN: &[Feature] = &[
     row("idle restart", "after one RTO", "RFC 5681 4.1"),
     row("window scale", "offered, shift up to 14", "RFC 7323 2"),
     row("timestamps", "offered, PAWS", "RFC 7323 3, 5"),
+    row("ECN", "where the peer or the congestion control asks for it", "RFC 3168; Linux"),
     row("recovery", "SACK, NewReno without", "RFC 6675, RFC 6582"),
     row("spurious timeouts", "undone by timestamps", "RFC 3522, RFC 4015"),
     row("delayed ACK", "2 segments or 40 ms", "RFC 1122 4.2.3.2; Linux"),
@@ -295,6 +326,7 @@ const LINUX_1_1: &[Feature] = &[
     row("window unit", "packets", TCP_C),
     row("window scale", "none", TCP_C),
     row("timestamps", "none", TCP_C),
+    row("ECN", "none", TCP_C),
     row("recovery", "timeout only, no duplicate-ACK counter", TCP_C),
     row("after a timeout", "resends the list by cwnd on each advancing ACK", TCP_C),
     row("ACK", "each data segment at once; out of order repeated after 3 s", TCP_C),

@@ -179,12 +179,13 @@ impl Connection {
         self.repairing.partial_seen = false;
         self.repairing.suspicion = Suspicion::Open;
         self.board.mark_front_lost();
-        self.cc.on_congestion(now, Congestion::Loss, self.board.flight());
+        self.tell_loss(now);
         self.timers.retransmit = Some(now + self.rtt.rto());
     }
 
     /// The retransmission timer expired (RFC 6298, 5.4 to 5.6).
     pub(super) fn take_retransmit_timeout(&mut self, now: Instant, cx: &mut Context) {
+        self.ecn.stop_waiting();
         let Some(front) = self.board.front().copied() else {
             self.timers.retransmit = None;
             return;
@@ -211,6 +212,7 @@ impl Connection {
                 _ => Congestion::TimeoutAgain,
             };
             self.cc.on_congestion(now, sign, self.board.flight());
+            self.ecn.cut_by_loss(self.snd_nxt);
             self.repairing.phase = Phase::Loss;
         }
         self.repairing.recover = self.snd_nxt;

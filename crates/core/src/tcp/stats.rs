@@ -19,6 +19,8 @@ pub struct Stats {
     pub fast_recoveries: u64,
     /// Congestion reactions taken back as spurious.
     pub undos: u64,
+    /// Windows cut because packets arrived marked (RFC 3168).
+    pub mark_cuts: u64,
     /// Duplicate acknowledgments received.
     pub dup_acks: u64,
     /// Zero-window probes sent.

@@ -59,6 +59,7 @@ impl Connection {
         self.repairing.dup_acks = 0;
         self.repairing.force = false;
         self.cc.on_undo(now);
+        self.ecn.uncut();
         self.rtt.forget_backoff();
     }
 

@@ -1,6 +1,7 @@
 //! Segment conversations: two connections over wires in virtual time.
 
 mod close;
+mod ecn;
 mod flow;
 mod handshake;
 mod linux_1_1;
