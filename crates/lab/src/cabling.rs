@@ -11,7 +11,7 @@ use trunkline_core::link::WireConfig;
 use trunkline_core::link::channel::{Channel, ChannelConfig, Clocking};
 use trunkline_core::queue::{Class, Classes, DscpSet, Limit, Queue, SharedBuffer};
 use trunkline_core::rng::Rng;
-use trunkline_core::time::Instant;
+use trunkline_core::time::{Duration, Instant};
 use trunkline_core::trace::Direction;
 use trunkline_core::units::BitRate;
 use trunkline_plan::model::Plan;
@@ -85,13 +85,15 @@ pub(crate) fn fabric(
 }
 
 fn config(cable: &network::Cable, link: LinkId, direction: Direction) -> ChannelConfig {
+    // What a switch sends keeps its pace; a machine's stack and card do not.
+    let jitter = if direction == Direction::Up { cable.jitter } else { Duration::ZERO };
     ChannelConfig {
         link,
         direction,
         rate: cable.rate,
         framing: ETHERNET,
         clocking: Clocking::Own,
-        wire: WireConfig { delay: cable.delay, ..WireConfig::default() },
+        wire: WireConfig { delay: cable.delay, jitter, ..WireConfig::default() },
         queue: None,
     }
 }

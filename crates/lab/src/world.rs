@@ -485,8 +485,7 @@ impl World {
             Event::EchoReply(_) => None,
         };
         let owner = connection.and_then(|index| self.owners[host].get(index).copied().flatten());
-        if let Some(app) = owner {
-            self.offer(app as usize, host, event);
+        if owner.is_some_and(|app| self.offer(app as usize, host, event)) {
             return;
         }
         let taken = (0..self.apps.len()).find(|app| self.offer(*app, host, event));

@@ -583,7 +583,14 @@ impl Plan {
     /// Whether a run depends on its seed.
     pub fn has_randomness(&self) -> bool {
         let is_drawn = |f: &Flow| !f.start_jitter.is_zero() || matches!(f.app, App::Messages(_));
-        self.links.iter().any(|l| l.lab.has_randomness()) || self.lab.flows.iter().any(is_drawn)
+        let uplinks = self.lab.switches.iter().filter_map(|switch| switch.uplink.as_ref());
+        let mut cables = self.lab.machines.iter().map(|machine| &machine.cable).chain(uplinks);
+        let red = |queue: &network::Waiting| matches!(queue.discipline, Discipline::Red { .. });
+        let mut queues = self.lab.switches.iter().flat_map(|switch| switch.queue.queues());
+        self.links.iter().any(|l| l.lab.has_randomness())
+            || cables.any(|cable| !cable.jitter.is_zero())
+            || queues.any(red)
+            || self.lab.flows.iter().any(is_drawn)
     }
 }
 

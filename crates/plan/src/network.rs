@@ -29,6 +29,8 @@ pub struct Cable {
     pub rate: BitRate,
     /// One-way propagation delay.
     pub delay: Duration,
+    /// Up to this much more on the way to the switch, drawn evenly for each packet; never reorders.
+    pub jitter: Duration,
     /// Largest packet in bytes.
     pub mtu: u16,
 }

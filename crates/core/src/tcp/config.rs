@@ -163,6 +163,8 @@ pub struct Config {
     pub ecn: EcnMode,
     /// Whether the packets of the handshake are ECN-capable.
     pub ecn_syn: EcnSyn,
+    /// The differentiated services codepoint of every packet (RFC 2474), below 64.
+    pub dscp: u8,
     /// How losses are repaired; `Sack` also offers SACK (RFC 2018).
     pub recovery: Recovery,
     /// Duplicate ACKs that trigger fast retransmit.
@@ -231,6 +233,7 @@ impl Config {
             timestamps: true,
             ecn: EcnMode::OnRequest,
             ecn_syn: EcnSyn::WithAlgorithm,
+            dscp: 0,
             recovery: Recovery::Sack,
             dup_ack_threshold: 3,
             eifel: true,

@@ -343,7 +343,7 @@ impl Connection {
             src,
             dst,
             protocol: Protocol::TCP,
-            dscp: 0,
+            dscp: self.config.dscp,
             ecn,
             ident: self.ident,
             dont_fragment: true,

@@ -187,7 +187,7 @@ fn dscps(is_last: bool) -> impl Fn(&Node) -> Taken<Vec<u8>> {
     }
 }
 
-/// `link = { to, rate, delay, mtu }` of a machine or a switch.
+/// `link = { to, rate, delay, jitter, mtu }` of a machine or a switch.
 fn cable(mut s: Section<'_>, names: &[String], problems: &mut Problems) -> Option<Cable> {
     let to = s.req(problems, "to", "\"SWITCH\"", |node| {
         let name = reader::text(node)?;
@@ -199,9 +199,10 @@ fn cable(mut s: Section<'_>, names: &[String], problems: &mut Problems) -> Optio
     });
     let rate = s.req(problems, "rate", "\"10gbit\"", reader::rate);
     let delay = s.or(problems, "delay", Duration::ZERO, reader::duration);
+    let jitter = s.or(problems, "jitter", Duration::ZERO, reader::duration);
     let mtu = s.or(problems, "mtu", MTU, reader::whole(super::link::MTU_MIN, MTU_MAX));
     s.finish(problems);
-    Some(Cable { to: to?, rate: rate?, delay, mtu })
+    Some(Cable { to: to?, rate: rate?, delay, jitter, mtu })
 }
 
 fn machine(

@@ -4,13 +4,15 @@ use super::cc;
 use crate::diagnostic::Problems;
 use crate::reader::{self, Section, Taken, Unfit};
 use crate::tree::Node;
-use trunkline_core::tcp::config::{Algorithm, Config, Profile, Recovery};
+use trunkline_core::tcp::config::{Algorithm, Config, EcnMode, EcnSyn, Profile, Recovery};
 
 const RECOVERIES: [(&str, Recovery); 3] =
     [("timeout", Recovery::TimeoutOnly), ("newreno", Recovery::NewReno), ("sack", Recovery::Sack)];
 const ALGORITHMS_LATER: [&str; 3] = ["dctcp-reno", "bbr", "prague"];
 const PROFILES_LATER: [&str; 4] = ["bsd-4.3", "linux-2.2", "linux-2.4", "linux-3.18"];
-const LATER: [&str; 5] = ["ecn", "ect_on_syn", "dscp", "pacing", "keepalive"];
+const LATER: [&str; 2] = ["pacing", "keepalive"];
+const ECN_MODES: [(&str, EcnMode); 3] =
+    [("off", EcnMode::Off), ("on-request", EcnMode::OnRequest), ("on", EcnMode::Request)];
 
 /// Buffers and windows in bytes: the largest a scaled window can tell (RFC 7323).
 const WINDOW_MAX: u64 = 1 << 30;
@@ -36,10 +38,22 @@ pub(super) fn tcp(section: Option<Section<'_>>, mtu: u16, problems: &mut Problem
     tcp.idle_restart = s.or(problems, "idle_restart", tcp.idle_restart, reader::flag);
     tcp.header_prediction =
         s.or(problems, "header_prediction", tcp.header_prediction, reader::flag);
+    ecn(&mut tcp, &mut s, problems);
     timers(&mut tcp, &mut s, problems);
     s.later(&LATER);
     s.finish(problems);
     tcp
+}
+
+/// ECN, and where in a network's queues the packets wait.
+fn ecn(tcp: &mut Config, s: &mut Section<'_>, problems: &mut Problems) {
+    tcp.ecn = s.or(problems, "ecn", tcp.ecn, reader::choice(&ECN_MODES, &[]));
+    tcp.ecn_syn = match s.opt(problems, "ect_on_syn", reader::flag) {
+        Some(true) => EcnSyn::Capable,
+        Some(false) => EcnSyn::NotCapable,
+        None => tcp.ecn_syn,
+    };
+    tcp.dscp = s.or(problems, "dscp", tcp.dscp, reader::whole(0, 63));
 }
 
 fn buffers(tcp: &mut Config, s: &mut Section<'_>, problems: &mut Problems) {
