@@ -1,6 +1,12 @@
 //! From a plan to a world.
 
+use crate::apps::attempts::Attempts;
+use crate::apps::messages::Messages;
+use crate::apps::requests::Requests;
+use crate::apps::streams::Streams;
 use crate::apps::{App, bulk::Bulk, ping::Ping};
+use crate::cabling::{self, fabric};
+use crate::look::Looks;
 use crate::world::{Fault, Lane, Link, World};
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -11,12 +17,14 @@ use trunkline_core::host::{Host, InterfaceId};
 use trunkline_core::link::channel::{Channel, ChannelConfig, Clocking};
 use trunkline_core::link::wire::WireConfig;
 use trunkline_core::link::{Chip, Csma, Medium, Pacer};
-use trunkline_core::queue::{FqCodel, FqCodelConfig, Limit, Queue, Red, RedConfig, StepEcn};
+use trunkline_core::queue::{
+    DropTail, FqCodel, FqCodelConfig, Limit, Queue, Red, RedConfig, StepEcn,
+};
 use trunkline_core::rng::Rng;
-use trunkline_core::time::Instant;
+use trunkline_core::time::{Duration, Instant};
 use trunkline_core::trace::Direction;
 use trunkline_core::units::BitRate;
-use trunkline_plan::model::{self, Discipline, LinkKind, LinkLab, Plan};
+use trunkline_plan::model::{self, Discipline, LinkKind, Plan, Route};
 
 /// The port the first flow's receiver listens on; the others follow by one.
 pub(crate) const FIRST_PORT: u16 = 5001;
@@ -29,11 +37,11 @@ pub fn world(plan: &Plan, seed: u64) -> World {
     // A plan that draws nothing runs the same whatever the seed: initial sequence numbers, whose bytes a
     // framing may have to escape, are no reason to differ.
     let rng = Rng::new(if plan.has_randomness() { seed } else { 0 });
-    let cx = Context::new();
-    let names: Vec<&str> =
-        plan.bonds.iter().flat_map(|b| b.ends.iter().map(String::as_str)).collect();
+    let mut cx = Context::new();
+    let ends = plan.bonds.iter().flat_map(|bond| &bond.ends);
+    let machines = plan.lab.machines.iter().map(|machine| &machine.name);
     let mut unique: Vec<&str> = Vec::new();
-    for name in names {
+    for name in ends.chain(machines).map(String::as_str) {
         if !unique.contains(&name) {
             unique.push(name);
         }
@@ -59,15 +67,29 @@ pub fn world(plan: &Plan, seed: u64) -> World {
         }
     }
     let links = links.into_iter().flatten().collect();
+    let fabric = fabric(plan, &mut hosts, &host_of, &mut cx, &rng);
     let mut world = World::new(hosts, links, media(plan, &rng), cx);
+    world.fabric = fabric;
+    let looks = plan.lab.groups.iter();
+    world.looks = looks.map(|group| Looks::new(group.flows.clone(), group.interval)).collect();
     for &member in plan.bonds.iter().flat_map(|bond| &bond.members) {
         world.enslave(member);
     }
     world.faults = plan.lab.faults.iter().map(fault).collect();
     for (index, flow) in plan.lab.flows.iter().enumerate() {
-        let hosts = [host_of(&flow.from), host_of(&flow.to)];
-        let peer = addresses[flow.bond][1 - flow.direction.sender()];
-        add_flow(&mut world, plan, index, peer, hosts);
+        match &flow.route {
+            Route::Bond { bond, direction } => {
+                let hosts = [host_of(&flow.from), host_of(&flow.to)];
+                let peer = addresses[*bond][1 - direction.sender()];
+                add_flow(&mut world, plan, index, peer, hosts);
+            }
+            Route::Switches { from, to } => {
+                let host = |machine: usize| host_of(&plan.lab.machines[machine].name);
+                let senders: Vec<(usize, usize)> = from.iter().map(|m| (*m, host(*m))).collect();
+                let app = switched(&mut world, plan, index, &senders, (*to, host(*to)), &rng);
+                world.apps.push(app);
+            }
+        }
     }
     world
 }
@@ -200,7 +222,11 @@ fn channel(plan: &Plan, mtu: u16, member: usize, lane: usize, rng: &Rng) -> Chan
         queue: (link.lab.rate.is_some() || link.lab.modem.is_some()).then_some(link.lab.queue),
     };
     let rng = rng.fork("link").fork(&link.name).fork(["up", "down"][lane]);
-    let queue = discipline(&link.lab, config.rate, mtu, &rng);
+    let limit = link.lab.queue.at_rate(config.rate);
+    let queue = match link.lab.discipline {
+        Discipline::DropTail => None,
+        discipline => Some(queue_of(discipline, limit, config.rate, mtu, &rng)),
+    };
     let channel = Channel::new(config, rng);
     match queue {
         Some(queue) => channel.with_queue(queue),
@@ -208,11 +234,16 @@ fn channel(plan: &Plan, mtu: u16, member: usize, lane: usize, rng: &Rng) -> Chan
     }
 }
 
-/// The network's queue in front of a transmitter of this rate, where it is not a drop-tail one.
-fn discipline(lab: &LinkLab, rate: BitRate, mtu: u16, rng: &Rng) -> Option<Queue> {
-    let limit = lab.queue.at_rate(rate);
-    Some(match lab.discipline {
-        Discipline::DropTail => return None,
+/// The network's queue in front of a transmitter of this rate.
+pub(crate) fn queue_of(
+    discipline: Discipline,
+    limit: Limit,
+    rate: BitRate,
+    mtu: u16,
+    rng: &Rng,
+) -> Queue {
+    match discipline {
+        Discipline::DropTail => Queue::DropTail(DropTail::new(limit)),
         Discipline::StepEcn { mark } => Queue::StepEcn(StepEcn::new(limit, mark.at_rate(rate))),
         Discipline::FqCodel => {
             Queue::FqCodel(FqCodel::new(FqCodelConfig { limit, ..FqCodelConfig::new(mtu) }))
@@ -229,7 +260,7 @@ fn discipline(lab: &LinkLab, rate: BitRate, mtu: u16, rng: &Rng) -> Option<Queue
             };
             Queue::Red(Red::new(config, rng.fork("queue")))
         }
-    })
+    }
 }
 
 /// A line's or a card's transmitter tells its sender when a frame is out. A network, and the queue in front
@@ -268,14 +299,75 @@ fn add_flow(world: &mut World, plan: &Plan, index: usize, peer: IpAddr, hosts: [
         model::App::Ping(ping) => {
             App::Ping(Ping::new(*ping, hosts, peer, index as u16, flow.start))
         }
+        other => unreachable!("the plan lets no {other:?} run over a bond"),
     };
     world.apps.push(app);
+}
+
+/// The application of a flow over switches. Machines come with their hosts.
+fn switched(
+    world: &mut World,
+    plan: &Plan,
+    index: usize,
+    senders: &[(usize, usize)],
+    (to, receiver): (usize, usize),
+    rng: &Rng,
+) -> App {
+    let flow = &plan.lab.flows[index];
+    let port = FIRST_PORT + index as u16;
+    let at = |machine: usize| SocketAddrV4::new(cabling::address(machine), port);
+    let (tcp, warmup, remote) = (&flow.tcp, plan.lab.warmup, at(to));
+    let rng = rng.fork("flow").fork(&flow.name);
+    let start = |machine: usize| {
+        let mut rng = rng.fork(&plan.lab.machines[machine].name);
+        flow.start + Duration::from_nanos(rng.between(0, flow.start_jitter.as_nanos()))
+    };
+    let hosts: Vec<usize> = senders.iter().map(|(_, host)| *host).collect();
+    match &flow.app {
+        model::App::Ping(ping) => {
+            let (machine, host) = senders[0];
+            let peer = cabling::address(to);
+            App::Ping(Ping::new(*ping, [host, receiver], peer, index as u16, start(machine)))
+        }
+        model::App::Bulk(bulk) => {
+            world.hosts[receiver].listen(port, tcp.clone());
+            let one = |(machine, host): &(usize, usize)| {
+                Bulk::new(*bulk, [*host, receiver], tcp.clone(), remote, start(*machine), warmup)
+            };
+            let addresses = senders.iter().map(|(machine, _)| cabling::address(*machine));
+            let bulks = senders.iter().map(one).collect();
+            App::Streams(Streams::new(bulks, addresses.collect(), port))
+        }
+        model::App::Requests(requests) => {
+            let server = |(machine, host): &(usize, usize)| {
+                world.hosts[*host].listen(port, tcp.clone());
+                (*host, at(*machine), Instant::ZERO + start(*machine))
+            };
+            let servers: Vec<_> = senders.iter().map(server).collect();
+            let requests = Requests::new(*requests, receiver, tcp.clone(), &servers, warmup);
+            App::Requests(Box::new(requests))
+        }
+        model::App::Attempts(attempts) => {
+            world.hosts[receiver].listen(port, tcp.clone());
+            let times = [start(senders[0].0), warmup];
+            let attempts = Attempts::new(*attempts, hosts, receiver, tcp.clone(), remote, times);
+            App::Attempts(Box::new(attempts))
+        }
+        model::App::Messages(messages) => {
+            world.hosts[receiver].listen(port, tcp.clone());
+            let times = [start(senders[0].0), warmup];
+            let rng = rng.fork("messages");
+            let (messages, tcp) = (*messages, tcp.clone());
+            App::Messages(Box::new(Messages::new(
+                messages, hosts, receiver, tcp, remote, times, rng,
+            )))
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use trunkline_core::time::Duration;
     use trunkline_plan::Document;
 
     /// A plan of `bonds` bonds with one line each, from the end `hub` to ends of their own.

@@ -1,4 +1,4 @@
-//! Captures: the packets of a run as pcapng, one interface per link and direction. Our header is left
+//! Captures: the packets of a run as pcapng, one interface per link or cable and direction. Our header is left
 //! out, and so are the datagrams of a trunk's own.
 
 use trunkline_core::frame::LinkId;
@@ -11,16 +11,19 @@ use trunkline_plan::model::Plan;
 pub(crate) fn pcapng(plan: &Plan, records: &[Record]) -> Vec<u8> {
     let mut out = Vec::new();
     pcapng::section_header(&mut out);
-    for link in &plan.links {
+    let links = plan.links.iter().map(|link| &link.name);
+    let cables = plan.lab.machines.iter().map(|machine| &machine.name);
+    let uplinks = plan.lab.switches.iter().filter(|s| s.uplink.is_some()).map(|s| &s.name);
+    for link in links.chain(cables).chain(uplinks) {
         for direction in ["up", "down"] {
-            let name = format!("{} {direction}", link.name);
+            let name = format!("{link} {direction}");
             pcapng::interface_description(&mut out, &name, LinkType::RAW_IP);
         }
     }
     for record in records {
         if let Event::Frame { link: LinkId(link), direction, bytes, len } = &record.event {
             let interface = 2 * u32::from(*link) + u32::from(*direction == Direction::Down);
-            let skip = plan.links[usize::from(*link)].header_len() as u32;
+            let skip = plan.links.get(usize::from(*link)).map_or(0, |l| l.header_len()) as u32;
             let is_control = skip > 0 && !trunk::is_data(bytes);
             if let Some(packet) = bytes.get(skip as usize..).filter(|_| !is_control) {
                 pcapng::enhanced_packet(&mut out, interface, record.at, packet, *len - skip);

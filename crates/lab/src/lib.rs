@@ -6,19 +6,23 @@
 //! | [`experiment`] | rows and variants of a plan, run over the cores and put together |
 //! | [`build`] | from a plan to a world |
 //! | [`world`] | the engine: hosts, links, chips and faults on one time line |
+//! | `cabling`, `fabric` | machines at switches: from the plan, and in the engine |
 //! | `apps` | what opens connections, writes, reads and asks |
-//! | `observe`, `metrics`, `knee` | what is measured and what it is worth |
+//! | `observe`, `look`, `metrics`, `knee` | what is measured and what it is worth |
 //! | [`pair`] | two bonds alone, fed from outside |
 //! | [`result`] | documents, digests, sums |
 //! | [`swarm`] | random plans and faults, with invariants at every step |
 
 mod apps;
 pub mod build;
+mod cabling;
 mod capture;
 mod columns;
 pub mod experiment;
+mod fabric;
 mod knee;
 pub mod library;
+mod look;
 pub mod metrics;
 mod observe;
 pub mod pair;

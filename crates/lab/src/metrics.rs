@@ -1,6 +1,8 @@
 //! What a finished run is worth: the metrics of its flows and links, by name. Their names are those of
 //! [`trunkline_plan::metric`], their meaning stands in `docs/plan.md`, section "Metrics".
 
+mod switched;
+
 use crate::apps::{App, bulk, ping};
 use crate::build::FIRST_PORT;
 use crate::result::median;
@@ -68,13 +70,22 @@ pub(crate) fn measure(plan: &Plan, world: &World) -> Measured {
                 (bulk_metrics(plan, world, index, flow, bulk), bulk_cause(bulk))
             }
             App::Ping(ping) => (ping_metrics(ping, end), ping_cause(ping)),
+            app => {
+                failures.extend(switched::failures(app).map(|how| (flow.name.clone(), how)));
+                notes.extend(switched::note(world, app).map(|note| (flow.name.clone(), note)));
+                (switched::metrics(plan, world, flow, app), switched::cause(app))
+            }
         };
         flows.insert(flow.name.clone(), metrics);
         causes.extend(cause.map(|cause| (flow.name.clone(), cause)));
     }
+    for (group, looks) in plan.lab.groups.iter().zip(&world.looks) {
+        flows.insert(group.name.clone(), switched::of_group(world, looks));
+    }
     let links = (0..plan.links.len())
-        .map(|index| (plan.links[index].name.clone(), link_metrics(plan, world, index, end)))
-        .collect();
+        .map(|index| (plan.links[index].name.clone(), link_metrics(plan, world, index, end)));
+    let ports = (0..plan.lab.machines.len()).filter_map(|m| switched::of_port(plan, world, m));
+    let links = links.chain(ports).collect();
     let virtual_time = end - Instant::ZERO;
     let packet_hops = world.packet_hops;
     Measured { flows, links, causes, failures, notes, tokens, packet_hops, virtual_time }
@@ -113,9 +124,11 @@ fn bulk_cause(bulk: &bulk::Bulk) -> Option<String> {
 /// Where congestion control is not what the plan asked for.
 fn bulk_note(world: &World, bulk: &bulk::Bulk) -> Option<String> {
     let state = connection(world, bulk.hosts()[0], bulk.sender())?.cc_state();
-    let fell_back = "no ECN on the connection: dctcp ran as dctcp-reno, which is reno";
-    (state == cc::State::DctcpReno).then(|| fell_back.to_owned())
+    (state == cc::State::DctcpReno).then(|| FELL_BACK.to_owned())
 }
+
+/// What a reader should know where DCTCP could not be what it is.
+const FELL_BACK: &str = "no ECN on the connection: dctcp ran as dctcp-reno, which is reno";
 
 fn ping_cause(ping: &ping::Ping) -> Option<String> {
     let cause = match (ping.sent(), ping.round_trips.len()) {
@@ -218,8 +231,9 @@ fn members<'a>(
     plan: &'a Plan,
     flow: &model::Flow,
 ) -> impl Iterator<Item = (BitRate, &'a model::Link)> {
-    let up = flow.direction == model::Direction::Up;
-    plan.bonds[flow.bond].members.iter().map(move |&member| {
+    let way = flow.bond().map(|(bond, direction)| (&plan.bonds[bond].members, direction));
+    let up = way.is_some_and(|(_, direction)| direction == model::Direction::Up);
+    way.into_iter().flat_map(|(members, _)| members).map(move |&member| {
         let link = &plan.links[member];
         let rate = if up { link.rate.up } else { link.rate.down };
         (rate, link)
@@ -258,8 +272,9 @@ fn ping_metrics(ping: &ping::Ping, end: Instant) -> Metrics {
 /// In the direction of the first flow over the link's bond; `dropped` is of both.
 fn link_metrics(plan: &Plan, world: &World, index: usize, end: Instant) -> Metrics {
     let bond = plan.bonds.iter().position(|b| b.members.contains(&index)).unwrap_or(0);
-    let first = plan.lab.flows.iter().find(|f| f.bond == bond);
-    let lane = first.map_or(0, |f| f.direction.sender());
+    let ways = plan.lab.flows.iter().filter_map(model::Flow::bond);
+    let first = ways.filter(|(over, _)| *over == bond).map(|(_, direction)| direction).next();
+    let lane = first.map_or(0, model::Direction::sender);
     let bytes = |link: usize| world.links[link].lanes[lane].channel.stats().bytes as f64;
     let total: f64 = plan.bonds[bond].members.iter().map(|&m| bytes(m)).sum();
     let busy = world.links[index].lanes[lane].channel.stats().busy.as_secs_f64();

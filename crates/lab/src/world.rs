@@ -5,6 +5,8 @@
 //! serves the hosts it touched until nothing moves any more.
 
 use crate::apps::{App, Call};
+use crate::fabric::Fabric;
+use crate::look::Looks;
 use crate::observe::Observer;
 use crate::tap::Tap;
 use std::collections::VecDeque;
@@ -120,6 +122,8 @@ pub struct World {
     pub(crate) media: Vec<Medium>,
     pub(crate) apps: Vec<App>,
     pub(crate) faults: Vec<Fault>,
+    pub(crate) fabric: Fabric,
+    pub(crate) looks: Vec<Looks>,
     pub(crate) observer: Observer,
     /// Who listens in on a host, if anybody does.
     pub(crate) tap: Option<Tap>,
@@ -130,21 +134,25 @@ pub struct World {
     /// Per host, the lanes it sends into: link and direction.
     ports: Vec<Vec<(usize, usize)>>,
     sources: Deadlines,
-    burst: Burst,
+    pub(crate) burst: Burst,
+    /// By host and connection: the application it belongs to, once that is known.
+    owners: Vec<Vec<Option<u32>>>,
 }
 
 /// Who a deadline belongs to; packed into the number [`Deadlines`] wants.
 #[derive(Clone, Copy)]
-enum Source {
+pub(crate) enum Source {
     Host(usize),
     Lane(usize, usize),
     Medium(usize),
     App(usize),
     Fault(usize),
+    Cable(usize),
+    Looks(usize),
 }
 
 impl Source {
-    const KINDS: u32 = 5;
+    const KINDS: u32 = 7;
 
     fn pack(self) -> u32 {
         let (kind, index) = match self {
@@ -153,6 +161,8 @@ impl Source {
             Source::Medium(i) => (2, i),
             Source::App(i) => (3, i),
             Source::Fault(i) => (4, i),
+            Source::Cable(i) => (5, i),
+            Source::Looks(i) => (6, i),
         };
         index as u32 * Self::KINDS + kind
     }
@@ -164,7 +174,9 @@ impl Source {
             1 => Source::Lane(index / 2, index % 2),
             2 => Source::Medium(index),
             3 => Source::App(index),
-            _ => Source::Fault(index),
+            4 => Source::Fault(index),
+            5 => Source::Cable(index),
+            _ => Source::Looks(index),
         }
     }
 }
@@ -193,11 +205,14 @@ impl World {
             now: Instant::ZERO,
             cx,
             ports: (0..hosts.len()).map(|host| ports(&links, host)).collect(),
+            owners: vec![Vec::new(); hosts.len()],
             hosts,
             links,
             media,
             apps: Vec::new(),
             faults: Vec::new(),
+            fabric: Fabric::default(),
+            looks: Vec::new(),
             observer: Observer::default(),
             packet_hops: 0,
             sources: Deadlines::new(),
@@ -244,6 +259,9 @@ impl World {
         for i in 0..self.faults.len() {
             self.arm(Source::Fault(i), Some(self.faults[i].down_at));
         }
+        for i in 0..self.looks.len() {
+            self.arm(Source::Looks(i), Some(self.looks[i].next_at()));
+        }
         for host in 0..self.hosts.len() {
             self.serve(host);
         }
@@ -264,21 +282,33 @@ impl World {
             }
             Source::Lane(link, lane) => self.lane_due(link, lane),
             Source::Medium(medium) => self.medium_due(medium),
-            Source::App(app) => {
-                let mut call = Call { now: at, cx: &mut self.cx, hosts: &mut self.hosts };
-                self.apps[app].handle_timeout(&mut call);
-                let hosts = self.apps[app].hosts();
-                self.arm(Source::App(app), self.apps[app].poll_timeout());
-                for host in hosts {
-                    self.serve(host);
-                }
-            }
+            Source::App(app) => self.app_due(app),
             Source::Fault(fault) => self.fault_due(fault),
+            Source::Cable(cable) => self.cable_due(cable),
+            Source::Looks(group) => self.look(group),
         }
         true
     }
 
-    fn arm(&mut self, source: Source, at: Option<Instant>) {
+    fn app_due(&mut self, app: usize) {
+        let mut call = Call { now: self.now, cx: &mut self.cx, hosts: &mut self.hosts };
+        self.apps[app].handle_timeout(&mut call);
+        self.arm(Source::App(app), self.apps[app].poll_timeout());
+        for index in 0..self.apps[app].hosts().len() {
+            self.serve(self.apps[app].hosts()[index]);
+        }
+    }
+
+    /// Notes what the flows of a group have received.
+    fn look(&mut self, group: usize) {
+        let looks = &mut self.looks[group];
+        let received = looks.flows.iter().map(|flow| self.apps[*flow].received()).collect();
+        looks.received.push(received);
+        let next = looks.next_at();
+        self.arm(Source::Looks(group), Some(next));
+    }
+
+    pub(crate) fn arm(&mut self, source: Source, at: Option<Instant>) {
         self.sources.set(source.pack(), at);
     }
 
@@ -431,6 +461,7 @@ impl World {
                 }
             }
             self.ports[host] = ports;
+            moved |= self.serve_card(host);
             if !moved {
                 break;
             }
@@ -466,15 +497,35 @@ impl World {
         true
     }
 
+    /// Gives an event to the application it is for.
     fn dispatch(&mut self, host: usize, event: &Event) {
-        for i in 0..self.apps.len() {
-            let mut call = Call { now: self.now, cx: &mut self.cx, hosts: &mut self.hosts };
-            if self.apps[i].handle_event(&mut call, host, event) {
-                let next = self.apps[i].poll_timeout();
-                self.arm(Source::App(i), next);
-                return;
-            }
+        let connection = match event {
+            Event::Tcp(id, _) | Event::Accepted(id) => Some(id.index()),
+            Event::EchoReply(_) => None,
+        };
+        let owner = connection.and_then(|index| self.owners[host].get(index).copied().flatten());
+        if owner.is_some_and(|app| self.offer(app as usize, host, event)) {
+            return;
         }
+        let taken = (0..self.apps.len()).find(|app| self.offer(*app, host, event));
+        if let (Some(app), Some(index)) = (taken, connection) {
+            let owners = &mut self.owners[host];
+            if owners.len() <= index {
+                owners.resize(index + 1, None);
+            }
+            owners[index] = Some(app as u32);
+        }
+    }
+
+    /// Offers an event to an application. Answers whether it was for it.
+    fn offer(&mut self, app: usize, host: usize, event: &Event) -> bool {
+        let mut call = Call { now: self.now, cx: &mut self.cx, hosts: &mut self.hosts };
+        let is_taken = self.apps[app].handle_event(&mut call, host, event);
+        if is_taken {
+            let next = self.apps[app].poll_timeout();
+            self.arm(Source::App(app), next);
+        }
+        is_taken
     }
 
     /// A fault begins or ends. Faults of one link never overlap: the plan sees to that.
@@ -573,7 +624,8 @@ impl World {
     /// Checks that every frame is somewhere: none leaked, none in two places.
     pub fn check_frames(&self) -> Result<(), String> {
         let lanes = self.links.iter().flat_map(|link| &link.lanes);
-        let on_links: usize = lanes.map(Lane::held_frames).sum();
+        let on_lanes: usize = lanes.map(Lane::held_frames).sum();
+        let on_links = on_lanes + self.fabric.held_frames();
         let in_hosts: usize = self.hosts.iter().map(Host::held_frames).sum();
         let live = self.cx.frames.live();
         match live == on_links + in_hosts {

@@ -178,7 +178,7 @@ fn marks_take_the_place_of_losses_for_every_congestion_control() {
             assert!(metric(&result.flows[0], "goodput") > 1.5e6, "{cc} {ecn}");
             metric(&result.flows[0], "retransmitted")
         };
-        assert_eq!(lost("request"), 0.0, "{cc}");
+        assert_eq!(lost("on"), 0.0, "{cc}");
         assert!(lost("on-request") > 0.0, "{cc}");
     }
 }

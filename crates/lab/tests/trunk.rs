@@ -79,7 +79,7 @@ fn one_flow_gets_the_sum_over_unequal_delays() {
 /// The queue in front of a trunk marks packets of the flows it carries.
 #[test]
 fn marks_of_a_trunk_reach_dctcp_inside() {
-    let bulk = bulk("dctcp\", dctcp = { alpha_on_init = 0 }, ecn = \"request", "");
+    let bulk = bulk("dctcp\", dctcp = { alpha_on_init = 0 }, ecn = \"on", "");
     let result = run(&[(50, 10), (20, 10)], "", &format!("duration = \"10s\"\n{bulk}"));
     let flow = result.flows.iter().find(|flow| flow.flow == "up").expect("a flow");
     assert_eq!(flow.note, None);

@@ -138,8 +138,12 @@ pub(crate) fn check_metrics(
     let links = plan.links.iter().map(|l| (l.name.as_str(), Owner::Link));
     let bonds = plan.bonds.iter().map(|b| (b.name.as_str(), Owner::Bond));
     let chips = plan.lab.chips.iter().map(|c| (c.name.as_str(), Owner::Chip));
-    let flows = plan.lab.flows.iter().map(|f| (f.name.as_str(), Owner::of(&f.app)));
-    let owners: Vec<(&str, Owner)> = flows.chain(links).chain(bonds).chain(chips).collect();
+    let flows = plan.lab.flows.iter().map(|f| (f.name.as_str(), Owner::of(f)));
+    let groups = plan.lab.groups.iter().map(|g| (g.name.as_str(), Owner::Group));
+    let ports: Vec<String> = plan.lab.port_names().collect();
+    let ports = ports.iter().map(|port| (port.as_str(), Owner::Port));
+    let owners: Vec<(&str, Owner)> =
+        flows.chain(links).chain(bonds).chain(chips).chain(groups).chain(ports).collect();
     let own = figure.variant.is_none() || figure.variant.as_deref() == variant;
     let ours = figure.trunkline.is_some() && variant == Some(TRUNKLINE);
     let metrics = [

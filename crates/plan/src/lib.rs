@@ -23,6 +23,7 @@ mod figure;
 mod knee;
 pub mod metric;
 pub mod model;
+pub mod network;
 mod overlay;
 pub mod quantity;
 mod reader;

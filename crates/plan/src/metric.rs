@@ -2,7 +2,7 @@
 //! lab takes them.
 
 use crate::diagnostic::nearest;
-use crate::model::App;
+use crate::model::{App, Flow, Route};
 use crate::reader::{Taken, Unfit};
 
 /// Metrics of a flow whose app is `bulk`.
@@ -29,6 +29,71 @@ pub const BULK: [&str; 19] = [
 ];
 /// Metrics of a flow whose app is `ping`.
 pub const PING: [&str; 5] = ["rtt_min", "rtt_median", "rtt_mean", "rtt_max", "loss"];
+/// Metrics of a flow whose app is `bulk`, between hosts at switches.
+pub const STREAMS: [&str; 20] = [
+    "bytes",
+    "complete",
+    "broken",
+    "wrong",
+    "goodput",
+    "goodput_mean",
+    "goodput_median",
+    "goodput_min",
+    "goodput_max",
+    "goodput_stddev",
+    "jain",
+    "seconds",
+    "ceiling",
+    "of_ceiling",
+    "retransmitted",
+    "retransmitted_share",
+    "timeouts",
+    "timeouts_max",
+    "longest_gap",
+    "payload",
+];
+/// Metrics of a flow whose app is `request-response`.
+pub const REQUESTS: [&str; 11] = [
+    "rounds",
+    "round_mean",
+    "round_p50",
+    "round_p99",
+    "round_max",
+    "goodput",
+    "jain",
+    "broken",
+    "retransmitted",
+    "retransmitted_share",
+    "timeouts",
+];
+/// Metrics of a flow whose app is `connect`.
+pub const ATTEMPTS: [&str; 4] = ["attempts", "connected", "probability", "connect_median"];
+/// Metrics of a flow whose app is `messages`.
+pub const MESSAGES: [&str; 10] = [
+    "messages",
+    "unfinished",
+    "goodput",
+    "time_mean",
+    "time_p50",
+    "time_p99",
+    "broken",
+    "retransmitted",
+    "retransmitted_share",
+    "timeouts",
+];
+/// Metrics of a group of flows.
+pub const GROUP: [&str; 8] = [
+    "goodput",
+    "jain",
+    "jain_mean",
+    "jain_min",
+    "fair_after",
+    "recovered_after",
+    "timeouts",
+    "retransmitted",
+];
+/// Metrics of a switch's port.
+pub const PORT: [&str; 6] = ["rate", "utilisation", "dropped", "marked", "queue_mean", "queue_max"];
 /// Metrics of a link.
 pub const LINK: [&str; 4] = ["rate", "share", "utilisation", "dropped"];
 
@@ -39,18 +104,30 @@ pub(crate) enum Owner {
     Bond,
     Chip,
     Segment,
+    Switch,
+    Machine,
+    Port,
+    Group,
     Bulk,
+    Streams,
     Ping,
+    Requests,
+    Attempts,
+    Messages,
     /// A flow of which it is not known what it does: its own errors are told already.
     Flow,
 }
 
 impl Owner {
     /// A flow by what it does.
-    pub(crate) fn of(app: &App) -> Owner {
-        match app {
-            App::Bulk(_) => Owner::Bulk,
-            App::Ping(_) => Owner::Ping,
+    pub(crate) const fn of(flow: &Flow) -> Owner {
+        match (&flow.app, &flow.route) {
+            (App::Bulk(_), Route::Bond { .. }) => Owner::Bulk,
+            (App::Bulk(_), Route::Switches { .. }) => Owner::Streams,
+            (App::Ping(_), _) => Owner::Ping,
+            (App::Requests(_), _) => Owner::Requests,
+            (App::Attempts(_), _) => Owner::Attempts,
+            (App::Messages(_), _) => Owner::Messages,
         }
     }
 
@@ -60,8 +137,15 @@ impl Owner {
             Owner::Bond => "bond",
             Owner::Chip => "chip",
             Owner::Segment => "segment",
-            Owner::Bulk => "bulk flow",
+            Owner::Switch => "switch",
+            Owner::Machine => "host",
+            Owner::Port => "port",
+            Owner::Group => "group",
+            Owner::Bulk | Owner::Streams => "bulk flow",
             Owner::Ping => "ping flow",
+            Owner::Requests => "request-response flow",
+            Owner::Attempts => "connect flow",
+            Owner::Messages => "messages flow",
             Owner::Flow => "flow",
         }
     }
@@ -69,17 +153,35 @@ impl Owner {
     fn metrics(self) -> Vec<&'static str> {
         match self {
             Owner::Link => LINK.to_vec(),
-            Owner::Bond | Owner::Chip | Owner::Segment => Vec::new(),
+            Owner::Bond | Owner::Chip | Owner::Segment | Owner::Switch | Owner::Machine => {
+                Vec::new()
+            }
+            Owner::Port => PORT.to_vec(),
+            Owner::Group => GROUP.to_vec(),
             Owner::Bulk => BULK.to_vec(),
+            Owner::Streams => STREAMS.to_vec(),
             Owner::Ping => PING.to_vec(),
-            Owner::Flow => [&BULK[..], &PING].concat(),
+            Owner::Requests => REQUESTS.to_vec(),
+            Owner::Attempts => ATTEMPTS.to_vec(),
+            Owner::Messages => MESSAGES.to_vec(),
+            Owner::Flow => [&BULK[..], &STREAMS, &PING, &REQUESTS, &ATTEMPTS, &MESSAGES].concat(),
         }
+    }
+}
+
+/// The owner and the metric. A port's name has a dot of its own.
+fn split<'t>(text: &'t str, owners: &[(&str, Owner)]) -> Option<(&'t str, &'t str)> {
+    let behind = |name: &str| text.strip_prefix(name)?.strip_prefix('.').map(|_| name.len());
+    let known = owners.iter().filter_map(|(name, _)| behind(name)).max();
+    match known {
+        Some(at) => Some((&text[..at], &text[at + 1..])),
+        None => text.split_once('.'),
     }
 }
 
 /// Checks that `NAME.METRIC` is the name of one of `owners` and a metric it has.
 pub(crate) fn check(text: &str, owners: &[(&str, Owner)]) -> Taken<()> {
-    let Some((name, metric)) = text.split_once('.').filter(|(_, metric)| !metric.is_empty()) else {
+    let Some((name, metric)) = split(text, owners).filter(|(_, metric)| !metric.is_empty()) else {
         return Err(Unfit::new("is not a metric", "NAME.METRIC such as \"ftp.goodput\""));
     };
     let having = || owners.iter().filter(|(_, owner)| !owner.metrics().is_empty());

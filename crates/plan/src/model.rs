@@ -3,6 +3,7 @@
 //! Names are resolved to positions, defaults are filled in, units are converted. Nothing here reads
 //! text; the schema builds these values.
 
+use crate::network::{self, Machine, Switch};
 use std::net::{IpAddr, SocketAddr};
 use trunkline_core::bond::trunk::{self, MEMBER_QUEUE, Monitor, Reorder as Order};
 use trunkline_core::bond::{BondConfig, IngressConfig, MemberConfig, Mode};
@@ -279,29 +280,75 @@ pub struct Lab {
     pub segments: Vec<Segment>,
     /// Links that go down and come back.
     pub faults: Vec<Fault>,
+    /// Full-duplex switches.
+    pub switches: Vec<Switch>,
+    /// Machines at switches.
+    pub machines: Vec<Machine>,
+    /// Flows that are looked at together.
+    pub groups: Vec<Group>,
     /// What must hold afterwards.
     pub expects: Vec<Expect>,
 }
 
-/// Something that sends from one end of a bond to the other.
+/// Something that sends from one end of a bond to the other, or from machines to one over switches.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Flow {
     /// Unique among flows.
     pub name: String,
-    /// The end that opens it.
+    /// The end that sends, or what stands for the machines that do.
     pub from: String,
     /// The other end.
     pub to: String,
-    /// Position in [`Plan::bonds`] of the bond that joins the two.
-    pub bond: usize,
-    /// Whether `from` is the bond's first or second end.
-    pub direction: Direction,
+    /// What joins the two.
+    pub route: Route,
     /// When it starts.
     pub start: Duration,
+    /// Up to this much later, drawn evenly for each sender.
+    pub start_jitter: Duration,
     /// What it does.
     pub app: App,
     /// The transport of both ends; unused by [`App::Ping`].
     pub tcp: Config,
+}
+
+/// What joins the two ends of a flow.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Route {
+    /// A bond.
+    Bond {
+        /// Position in [`Plan::bonds`].
+        bond: usize,
+        /// Whether the sender is the bond's first or second end.
+        direction: Direction,
+    },
+    /// Switches.
+    Switches {
+        /// Positions in [`Lab::machines`] of the senders; never empty.
+        from: Vec<usize>,
+        /// Position of the receiver.
+        to: usize,
+    },
+}
+
+impl Flow {
+    /// The bond it goes over, and which way; none over switches.
+    pub const fn bond(&self) -> Option<(usize, Direction)> {
+        match self.route {
+            Route::Bond { bond, direction } => Some((bond, direction)),
+            Route::Switches { .. } => None,
+        }
+    }
+}
+
+/// Flows that are looked at together.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Group {
+    /// Unique among groups.
+    pub name: String,
+    /// Positions in [`Lab::flows`].
+    pub flows: Vec<usize>,
+    /// How long one look at their rates is.
+    pub interval: Duration,
 }
 
 /// A direction over a bond.
@@ -330,13 +377,56 @@ pub enum App {
     Bulk(Bulk),
     /// ICMP echo.
     Ping(Ping),
+    /// One asks, many answer.
+    Requests(Requests),
+    /// Connections opened in a fixed rhythm.
+    Attempts(Attempts),
+    /// Messages of drawn sizes at drawn times.
+    Messages(Messages),
+}
+
+/// The receiver of a flow asks all its senders, over connections that stay open.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Requests {
+    /// Bytes of a request.
+    pub request: u32,
+    /// Bytes of an answer.
+    pub response: u64,
+    /// Whether the next round waits until all have answered; else each is asked again at once.
+    pub barrier: bool,
+    /// From the begin of a round to that of the next, if that has ended; at once without.
+    pub interval: Option<Duration>,
+    /// How many rounds, or answers of each where there are no rounds; `None` goes on.
+    pub count: Option<u32>,
+}
+
+/// Connections opened in a fixed rhythm and closed again. Nobody sends a SYN twice.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Attempts {
+    /// From one attempt to the next.
+    pub interval: Duration,
+    /// How long an answer is waited for.
+    pub patience: Duration,
+    /// How many; `None` goes on until the run ends.
+    pub count: Option<u32>,
+}
+
+/// Messages, each on a connection of its own from a sender that is drawn.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Messages {
+    /// The smallest and the largest, in bytes; the logarithm is drawn evenly between them.
+    pub bytes: [u64; 2],
+    /// The mean time between two, drawn from an exponential distribution.
+    pub interval: Duration,
 }
 
 /// One file in one direction, as FTP or iperf send it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Bulk {
-    /// How much; `None` sends until the run ends.
+    /// How much; `None` sends until its time is over.
     pub bytes: Option<u64>,
+    /// How long; `None` is until the run ends.
+    pub lasts: Option<Duration>,
     /// Bytes per write to the socket.
     pub write: u32,
     /// What the file holds.
@@ -375,6 +465,8 @@ pub struct Ping {
     pub size: u16,
     /// How many; `None` goes on until the run ends.
     pub count: Option<u32>,
+    /// Type of service: codepoint and ECN field.
+    pub tos: u8,
 }
 
 /// A UART chip whose lines share a capacity.
@@ -441,6 +533,13 @@ pub struct Expect {
     pub min: Option<f64>,
     /// Largest value that passes.
     pub max: Option<f64>,
+}
+
+impl Lab {
+    /// What the ports towards machines are called.
+    pub fn port_names(&self) -> impl Iterator<Item = String> {
+        self.machines.iter().filter_map(|machine| network::port_name(&self.switches, machine))
+    }
 }
 
 impl Plan {
@@ -522,7 +621,16 @@ impl Plan {
 
     /// Whether a run depends on its seed.
     pub fn has_randomness(&self) -> bool {
-        !self.lab.segments.is_empty() || self.links.iter().any(|l| l.lab.has_randomness())
+        let is_drawn = |f: &Flow| !f.start_jitter.is_zero() || matches!(f.app, App::Messages(_));
+        let uplinks = self.lab.switches.iter().filter_map(|switch| switch.uplink.as_ref());
+        let mut cables = self.lab.machines.iter().map(|machine| &machine.cable).chain(uplinks);
+        let red = |queue: &network::Waiting| matches!(queue.discipline, Discipline::Red { .. });
+        let mut queues = self.lab.switches.iter().flat_map(|switch| switch.queue.queues());
+        !self.lab.segments.is_empty()
+            || self.links.iter().any(|l| l.lab.has_randomness())
+            || cables.any(|cable| !cable.jitter.is_zero())
+            || queues.any(red)
+            || self.lab.flows.iter().any(is_drawn)
     }
 }
 

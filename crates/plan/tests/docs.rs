@@ -41,7 +41,7 @@ fn the_example_means_what_it_says() {
     assert_eq!(plan.ends[1].address[0].ip.to_string(), "10.1.1.2");
     assert_eq!((plan.lab.seed, plan.lab.duration), (1995, Duration::from_secs(300)));
     let flow = &plan.lab.flows[0];
-    assert_eq!((flow.bond, flow.direction), (0, Direction::Up));
+    assert_eq!(flow.bond(), Some((0, Direction::Up)));
     assert_eq!((flow.tcp.profile, flow.tcp.algorithm), (Profile::Linux11, Algorithm::Reno));
     assert!(matches!(flow.app, App::Bulk(bulk) if bulk.bytes == Some(262_144)));
     let expect = &plan.lab.expects[0];

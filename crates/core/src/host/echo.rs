@@ -7,7 +7,7 @@ use crate::Context;
 use crate::frame::Frame;
 use crate::time::Instant;
 use crate::wire::ip::Addresses;
-use crate::wire::ipv4::Protocol;
+use crate::wire::ipv4::{Ecn, Protocol};
 use crate::wire::{icmp, icmpv6};
 use std::net::IpAddr;
 
@@ -22,6 +22,8 @@ pub struct Echo {
     pub seq: u16,
     /// Data bytes after the ICMP header.
     pub payload_len: u16,
+    /// The type of service: codepoint and ECN field (RFC 2474, RFC 3168). An answer has its request's.
+    pub tos: u8,
 }
 
 impl Host {
@@ -75,7 +77,7 @@ impl Host {
                 Protocol::ICMPV6
             }
         };
-        self.post_packet(cx, id, addresses, protocol, (&header, data, elided));
+        self.post_packet(cx, id, addresses, (protocol, echo.tos), (&header, data, elided));
     }
 }
 
@@ -93,6 +95,9 @@ fn parse(
     };
     let payload_len = message.payload_len() as u16;
     let peer = arrived.addresses.src();
-    let echo = Echo { peer, ident: repr.ident, seq: repr.seq, payload_len };
+    // What a queue has marked says nothing to an echo: its answer begins anew.
+    let ecn = if arrived.ecn == Ecn::Ce { Ecn::Ect0 } else { arrived.ecn };
+    let tos = arrived.dscp << 2 | ecn as u8;
+    let echo = Echo { peer, ident: repr.ident, seq: repr.seq, payload_len, tos };
     Ok((repr.kind, echo, message.payload().to_vec()))
 }

@@ -24,6 +24,7 @@ pub(super) struct Arrived {
     pub interface: InterfaceId,
     /// As they stand in the packet: the destination is ours.
     pub addresses: Addresses,
+    pub dscp: u8,
     pub ecn: Ecn,
     pub protocol: Protocol,
     /// Bytes of IP headers.
@@ -83,6 +84,7 @@ impl Host {
         Ok(Arrived {
             interface: id,
             addresses: Addresses::V6 { src: packet.src(), dst: packet.dst() },
+            dscp: packet.dscp(),
             ecn: packet.ecn(),
             protocol: upper.protocol,
             header_len: ipv6::HEADER_LEN + extensions,
@@ -172,23 +174,24 @@ impl Host {
             Addresses::V4 { src, dst } => segment.emit(header, &[], 0, src, dst),
             Addresses::V6 { src, dst } => segment.emit(header, &[], 0, src, dst),
         }
-        self.post_packet(cx, id, addresses, Protocol::TCP, (header, &[], 0));
+        self.post_packet(cx, id, addresses, (Protocol::TCP, 0), (header, &[], 0));
     }
 
-    /// Sends a packet that is no connection's: what it carries is a header, data, and zeros.
+    /// Sends a packet that is no connection's, of a protocol and with a type of service: what it carries is a
+    /// header, data, and zeros.
     pub(super) fn post_packet(
         &mut self,
         cx: &mut Context,
         id: InterfaceId,
         addresses: Addresses,
-        protocol: Protocol,
+        (protocol, tos): (Protocol, u8),
         (upper, data, elided): (&[u8], &[u8], u32),
     ) {
         let mut headers = [0; HEADERS_LEN_MAX];
         let ip_len = addresses.header_len();
         let end = ip_len + upper.len();
         let payload_len = (upper.len() + data.len()) as u32 + elided;
-        self.emit_ip(&mut headers, addresses, protocol, payload_len as u16);
+        self.emit_ip(&mut headers, addresses, (protocol, tos), payload_len as u16);
         headers[ip_len..end].copy_from_slice(upper);
         let frame = cx.frames.insert_parts(&headers[..end], data, elided);
         self.post(cx, id, frame);
@@ -199,12 +202,12 @@ impl Host {
         &mut self,
         buf: &mut [u8],
         addresses: Addresses,
-        protocol: Protocol,
+        (protocol, tos): (Protocol, u8),
         payload_len: u16,
     ) {
         let ident = self.next_ident;
         self.next_ident = ident.wrapping_add(1);
-        let (dscp, ecn, ttl) = (0, Ecn::NotEct, TTL);
+        let (dscp, ecn, ttl) = (tos >> 2, Ecn::from_bits(tos), TTL);
         match addresses {
             Addresses::V4 { src, dst } => {
                 let dont_fragment = false;

@@ -35,6 +35,13 @@ pub use sockets::ConnectError;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
 pub struct ConnectionId(u32);
 
+impl ConnectionId {
+    /// Its place among all connections of its host, from 0 in the order they were opened.
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
 /// One of a host's bonds, in the order they were attached.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
 pub struct InterfaceId(usize);

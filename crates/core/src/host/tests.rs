@@ -175,13 +175,13 @@ fn fragments_and_strangers_over_ipv6_are_counted_drops() {
     let mut pair = Pair::new();
     let addresses = Addresses::V6 { src: ADDRESSES_V6[1], dst: ADDRESSES_V6[1] };
     let mut stray = [0; 60];
-    pair.hosts[1].emit_ip(&mut stray, addresses, Protocol::TCP, 20);
+    pair.hosts[1].emit_ip(&mut stray, addresses, (Protocol::TCP, 0), 20);
     let addresses = Addresses::V6 { src: ADDRESSES_V6[1], dst: ADDRESSES_V6[0] };
     let mut fragment = [0; 68];
-    pair.hosts[1].emit_ip(&mut fragment, addresses, Protocol(44), 28);
+    pair.hosts[1].emit_ip(&mut fragment, addresses, (Protocol(44), 0), 28);
     fragment[40..44].copy_from_slice(&[6, 0, 0, 1]);
     let mut udp = [0; 48];
-    pair.hosts[1].emit_ip(&mut udp, addresses, Protocol::UDP, 8);
+    pair.hosts[1].emit_ip(&mut udp, addresses, (Protocol::UDP, 0), 8);
     for packet in [&stray[..], &fragment[..], &fragment[..50], &udp[..]] {
         let frame = pair.cx.frames.insert(packet, 0);
         pair.hosts[0].handle_frame(pair.now, &mut pair.cx, LINK, frame);
@@ -237,7 +237,7 @@ fn a_connection_given_up_resets_the_peer_and_its_number_is_given_again() {
 #[test]
 fn an_echo_comes_back_with_its_numbers() {
     let mut pair = Pair::new();
-    let echo = Echo { peer: ADDRESSES[1].into(), ident: 7, seq: 3, payload_len: 56 };
+    let echo = Echo { peer: ADDRESSES[1].into(), ident: 7, seq: 3, payload_len: 56, tos: 6 };
     pair.hosts[0].send_echo(pair.now, &mut pair.cx, echo);
     pair.settle();
     assert_eq!(pair.events(0), [Event::EchoReply(echo)]);
@@ -254,7 +254,7 @@ fn the_data_of_a_request_comes_back() {
         (icmp::Repr { kind: icmp::Kind::EchoRequest, ident: 7, seq: 3 }, 15);
     let addresses = Addresses::V4 { src: ADDRESSES[0], dst: ADDRESSES[1] };
     let mut packet = [0; 35];
-    pair.hosts[0].emit_ip(&mut packet, addresses, Protocol::ICMP, payload_len);
+    pair.hosts[0].emit_ip(&mut packet, addresses, (Protocol::ICMP, 0), payload_len);
     packet[28..].copy_from_slice(b"as sent");
     message.emit(&mut packet[20..28], b"as sent");
     let frame = pair.cx.frames.insert(&packet, 0);
@@ -264,7 +264,7 @@ fn the_data_of_a_request_comes_back() {
     let [reply] = burst.frames[..] else { panic!("one reply") };
     assert_eq!(pair.cx.frames.bytes(reply)[28..], *b"as sent");
     pair.hosts[0].handle_frame(pair.now, &mut pair.cx, LINK, reply);
-    let echo = Echo { peer: ADDRESSES[1].into(), ident: 7, seq: 3, payload_len: 7 };
+    let echo = Echo { peer: ADDRESSES[1].into(), ident: 7, seq: 3, payload_len: 7, tos: 0 };
     assert_eq!(pair.events(0), [Event::EchoReply(echo)]);
 }
 

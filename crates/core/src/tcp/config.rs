@@ -199,6 +199,8 @@ pub struct Config {
     pub ecn: EcnMode,
     /// Whether the packets of the handshake are ECN-capable.
     pub ecn_syn: EcnSyn,
+    /// The differentiated services codepoint of every packet (RFC 2474), below 64.
+    pub dscp: u8,
     /// How losses are repaired; `Sack` and `Rack` also offer SACK (RFC 2018).
     pub recovery: Recovery,
     /// Probe for losses at the end of a flight (RFC 8985, 7). Needs SACK.

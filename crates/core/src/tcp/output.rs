@@ -356,7 +356,7 @@ impl Connection {
         ecn: Ecn,
     ) -> Frame {
         let segment_len = repr.header_len() as u32 + payload;
-        let dscp = 0;
+        let dscp = self.config.dscp;
         let (frame, ip_checksummed) = match self.tuple.addresses() {
             Addresses::V4 { src, dst } => {
                 let ip = ipv4::Repr {

@@ -75,8 +75,8 @@ impl Bulk {
         }
     }
 
-    pub(crate) fn hosts(&self) -> [usize; 2] {
-        self.hosts
+    pub(crate) fn hosts(&self) -> &[usize; 2] {
+        &self.hosts
     }
 
     pub(crate) fn sender(&self) -> Option<ConnectionId> {
@@ -88,7 +88,7 @@ impl Bulk {
     }
 
     pub(crate) fn is_finite(&self) -> bool {
-        self.plan.bytes.is_some()
+        self.plan.bytes.is_some() || self.plan.lasts.is_some()
     }
 
     pub(crate) fn is_done(&self) -> bool {
@@ -101,18 +101,32 @@ impl Bulk {
     }
 
     pub(crate) fn poll_timeout(&self) -> Option<Instant> {
-        self.record.opened_at.is_none().then_some(self.start)
+        let Some(opened_at) = self.record.opened_at else {
+            return Some(self.start);
+        };
+        let is_writing = self.record.last_write_at.is_none() && self.record.broken.is_none();
+        self.plan.lasts.filter(|_| is_writing).map(|lasts| opened_at + lasts)
     }
 
     pub(crate) fn handle_timeout(&mut self, call: &mut Call<'_>) {
         if self.record.opened_at.is_some() {
-            return;
+            return self.stop(call);
         }
         self.record.opened_at = Some(call.now);
         let host = &mut call.hosts[self.hosts[0]];
         match host.connect(call.now, call.cx, self.config.clone(), self.remote) {
             Ok(id) => self.sender = Some(id),
             Err(_) => self.record.broken = Some("no route"),
+        }
+    }
+
+    /// The time of a transfer that has only that for an end is over.
+    fn stop(&mut self, call: &mut Call<'_>) {
+        if self.poll_timeout().is_some_and(|at| at <= call.now)
+            && let Some(id) = self.sender
+        {
+            self.record.last_write_at = Some(call.now);
+            call.hosts[self.hosts[0]].close(call.now, call.cx, id);
         }
     }
 
@@ -180,7 +194,8 @@ impl Bulk {
             tcp::Event::Readable => self.read(call, id),
             tcp::Event::PeerClosed => {
                 self.read(call, id);
-                self.record.complete = self.plan.bytes == Some(self.record.received);
+                let sent = self.plan.bytes.or(self.plan.lasts.map(|_| self.record.written));
+                self.record.complete = sent == Some(self.record.received);
                 call.hosts[self.hosts[1]].close(call.now, call.cx, id);
             }
             tcp::Event::Reset => self.record.broken = Some("the receiver was reset"),

@@ -1,8 +1,12 @@
 //! Applications: what opens connections, writes, reads and asks. They are driven by events of their
 //! hosts and by their own schedule, never polled.
 
+pub(crate) mod attempts;
 pub(crate) mod bulk;
+pub(crate) mod messages;
 pub(crate) mod ping;
+pub(crate) mod requests;
+pub(crate) mod streams;
 
 use trunkline_core::Context;
 use trunkline_core::host::{Event, Host};
@@ -18,7 +22,11 @@ pub(crate) struct Call<'a> {
 /// One application of a plan's flow.
 pub(crate) enum App {
     Bulk(Box<bulk::Bulk>),
+    Streams(streams::Streams),
     Ping(ping::Ping),
+    Requests(Box<requests::Requests>),
+    Attempts(Box<attempts::Attempts>),
+    Messages(Box<messages::Messages>),
 }
 
 impl App {
@@ -26,7 +34,11 @@ impl App {
     pub(crate) fn handle_event(&mut self, call: &mut Call<'_>, host: usize, event: &Event) -> bool {
         match self {
             App::Bulk(bulk) => bulk.handle_event(call, host, event),
+            App::Streams(streams) => streams.handle_event(call, host, event),
             App::Ping(ping) => ping.handle_event(call, host, event),
+            App::Requests(requests) => requests.handle_event(call, host, event),
+            App::Attempts(attempts) => attempts.handle_event(call, host, event),
+            App::Messages(messages) => messages.handle_event(call, host, event),
         }
     }
 
@@ -34,7 +46,11 @@ impl App {
     pub(crate) fn handle_timeout(&mut self, call: &mut Call<'_>) {
         match self {
             App::Bulk(bulk) => bulk.handle_timeout(call),
+            App::Streams(streams) => streams.handle_timeout(call),
             App::Ping(ping) => ping.handle_timeout(call),
+            App::Requests(requests) => requests.handle_timeout(call),
+            App::Attempts(attempts) => attempts.handle_timeout(call),
+            App::Messages(messages) => messages.handle_timeout(call),
         }
     }
 
@@ -42,7 +58,11 @@ impl App {
     pub(crate) fn poll_timeout(&self) -> Option<Instant> {
         match self {
             App::Bulk(bulk) => bulk.poll_timeout(),
+            App::Streams(streams) => streams.poll_timeout(),
             App::Ping(ping) => ping.poll_timeout(),
+            App::Requests(requests) => requests.poll_timeout(),
+            App::Attempts(attempts) => attempts.poll_timeout(),
+            App::Messages(messages) => messages.poll_timeout(),
         }
     }
 
@@ -50,7 +70,11 @@ impl App {
     pub(crate) fn is_finite(&self) -> bool {
         match self {
             App::Bulk(bulk) => bulk.is_finite(),
+            App::Streams(streams) => streams.is_finite(),
             App::Ping(ping) => ping.is_finite(),
+            App::Requests(requests) => requests.is_finite(),
+            App::Attempts(attempts) => attempts.is_finite(),
+            App::Messages(_) => false,
         }
     }
 
@@ -58,7 +82,11 @@ impl App {
     pub(crate) fn is_done(&self) -> bool {
         match self {
             App::Bulk(bulk) => bulk.is_done(),
+            App::Streams(streams) => streams.is_done(),
             App::Ping(ping) => ping.is_done(),
+            App::Requests(requests) => requests.is_done(),
+            App::Attempts(attempts) => attempts.is_done(),
+            App::Messages(_) => true,
         }
     }
 
@@ -66,15 +94,32 @@ impl App {
     pub(crate) fn share_done(&self) -> Option<f64> {
         match self {
             App::Bulk(bulk) => bulk.share_done(),
+            App::Streams(streams) => streams.share_done(),
             App::Ping(ping) => ping.share_done(),
+            App::Requests(requests) => requests.share_done(),
+            App::Attempts(attempts) => attempts.share_done(),
+            App::Messages(_) => None,
         }
     }
 
-    /// The hosts a call may have touched.
-    pub(crate) fn hosts(&self) -> [usize; 2] {
+    /// The hosts a call of [`App::handle_timeout`] may have touched.
+    pub(crate) fn hosts(&self) -> &[usize] {
         match self {
             App::Bulk(bulk) => bulk.hosts(),
+            App::Streams(streams) => streams.hosts(),
             App::Ping(ping) => ping.hosts(),
+            App::Requests(requests) => requests.hosts(),
+            App::Attempts(attempts) => attempts.hosts(),
+            App::Messages(messages) => messages.hosts(),
+        }
+    }
+
+    /// Bytes of files received so far.
+    pub(crate) fn received(&self) -> u64 {
+        match self {
+            App::Bulk(bulk) => bulk.record.received,
+            App::Streams(streams) => streams.received(),
+            _ => 0,
         }
     }
 }

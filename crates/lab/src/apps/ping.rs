@@ -55,8 +55,8 @@ impl Ping {
         }
     }
 
-    pub(crate) fn hosts(&self) -> [usize; 2] {
-        self.hosts
+    pub(crate) fn hosts(&self) -> &[usize; 2] {
+        &self.hosts
     }
 
     /// Requests sent so far.
@@ -106,6 +106,7 @@ impl Ping {
             ident: self.ident,
             seq: self.requests.len() as u16,
             payload_len: self.plan.size,
+            tos: self.plan.tos,
         };
         self.requests.push(Request { sent_at: call.now, is_answered: false });
         self.next_at = call.now + self.plan.interval;
@@ -167,7 +168,7 @@ mod tests {
 
     /// `count` requests, one a second from the start.
     fn sent(count: u32, limit: Option<u32>) -> Ping {
-        let plan = model::Ping { interval: Duration::from_secs(1), size: 56, count: limit };
+        let plan = model::Ping { interval: Duration::from_secs(1), size: 56, count: limit, tos: 0 };
         let mut ping =
             Ping::new(plan, [0, 0], std::net::Ipv4Addr::LOCALHOST.into(), 0, Duration::ZERO);
         let mut hosts = [trunkline_core::host::Host::new(trunkline_core::rng::Rng::new(1))];

@@ -11,7 +11,7 @@ use trunkline_core::time::Duration;
 use trunkline_core::units::{BitRate, Ratio};
 use trunkline_plan::model::{
     App, Bond, Bulk, Chip, Clock, Content, Direction, Discipline, End, EndKind, Fault, FaultKind,
-    Flow, Lab, Link, LinkKind, LinkLab, Ping, Plan, Rates, Reorder, Trunk,
+    Flow, Lab, Link, LinkKind, LinkLab, Ping, Plan, Rates, Reorder, Route, Trunk,
 };
 
 /// The headers of IPv4 and of ICMP echo.
@@ -78,6 +78,9 @@ pub(super) fn plan(seed: u64) -> Plan {
             chips,
             segments: Vec::new(),
             faults,
+            switches: Vec::new(),
+            machines: Vec::new(),
+            groups: Vec::new(),
             expects: Vec::new(),
         },
     }
@@ -198,11 +201,12 @@ fn flow(rng: &mut Rng, index: u64, mtu: u16) -> Flow {
         name: format!("flow{index}"),
         from: from.into(),
         to: to.into(),
-        bond: 0,
-        direction,
+        route: Route::Bond { bond: 0, direction },
         start: Duration::from_millis(rng.below(5_000)),
+        start_jitter: Duration::ZERO,
         app: App::Bulk(Bulk {
             bytes: Some(bytes),
+            lasts: None,
             write: [1, 512, 4096, 65_536][rng.below(4) as usize],
             content: [Content::Pattern, Content::Zeros][rng.below(2) as usize],
             clock: Clock::FirstToLastByte,
@@ -226,13 +230,14 @@ fn ping(rng: &mut Rng, mtu: u16) -> Flow {
         name: "ping".into(),
         from: from.into(),
         to: to.into(),
-        bond: 0,
-        direction,
+        route: Route::Bond { bond: 0, direction },
         start: Duration::from_millis(rng.below(5_000)),
+        start_jitter: Duration::ZERO,
         app: App::Ping(Ping {
             interval: Duration::from_millis(rng.between(50, 2_000)),
             size: rng.below(u64::from(mtu - ECHO_HEADERS) + 1) as u16,
             count: Some(rng.between(1, 40) as u32),
+            tos: 0,
         }),
         tcp: Config::new(Profile::Modern, mtu),
     }
@@ -282,7 +287,7 @@ pub(super) fn describe(plan: &Plan) -> String {
                 let (profile, cc) = (f.tcp.profile.name(), f.tcp.algorithm.name());
                 format!("{}→{} {profile} {cc}", f.from, f.to)
             }
-            App::Ping(_) => format!("{}→{} ping", f.from, f.to),
+            _ => format!("{}→{} ping", f.from, f.to),
         })
         .collect();
     let bond = &plan.bonds[0];

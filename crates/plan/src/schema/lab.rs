@@ -1,36 +1,21 @@
 //! `[lab]`: what only virtual time needs.
 
-use super::{EXPERIMENT_LAB_KEYS, Scope, all, segment, tcp};
+use super::app::{self, Way};
+use super::network::{Network, network};
+use super::route::{self, Ends};
+use super::{EXPERIMENT_LAB_KEYS, Scope, all, group, segment, tcp};
 use crate::diagnostic::{Problem, Problems};
 use crate::metric::{self, Owner};
-use crate::model::{
-    App, Bond, Bulk, Chip, Clock, Content, Direction, Expect, Fault, FaultKind, Flow, Lab,
-    LinkKind, Ping,
-};
+use crate::model::{App, Bond, Chip, Expect, Fault, FaultKind, Flow, Lab, LinkKind, Route};
 use crate::reader::{self, Section, Taken, Unfit};
 use crate::source::Place;
 use crate::tree::Node;
 use trunkline_core::time::Duration;
 
-#[derive(Clone, Copy)]
-enum AppKind {
-    Bulk,
-    Ping,
-}
-
-const APPS: [(&str, AppKind); 2] = [("bulk", AppKind::Bulk), ("ping", AppKind::Ping)];
-const APPS_LATER: [&str; 7] =
-    ["request-response", "incast", "web", "rpc", "rip", "heartbeat", "connect"];
-const CONTENTS: [(&str, Content); 2] = [("zeros", Content::Zeros), ("pattern", Content::Pattern)];
-const CLOCKS: [(&str, Clock); 2] =
-    [("first-to-last-byte", Clock::FirstToLastByte), ("last-write", Clock::LastWrite)];
-
 /// The MTU of a flow whose bond is not known: as large as can be, so that nothing else is wrong with it.
 const MTU_UNKNOWN: u16 = u16::MAX;
-/// Headers of IPv4 and ICMP echo in bytes (RFC 791, RFC 792).
-const ECHO_HEADERS: u16 = 28;
-/// What `ping` sends unless told otherwise, in bytes.
-const ECHO_SIZE: u16 = 56;
+/// Between the senders of one flow.
+const START_JITTER: Duration = Duration::from_micros(10);
 const FAULTS: [(&str, FaultKind); 2] =
     [("carrier", FaultKind::Carrier), ("blackhole", FaultKind::Blackhole)];
 
@@ -61,17 +46,20 @@ pub(super) fn lab(
     let chips = chips(&mut s, scope, problems);
     let segments = segment::segments(&mut s, scope, &chips, problems);
     let faults = faults(&mut s, scope, problems);
+    let network = network(&mut s, scope, problems);
+    let ends = Ends { bonds, network: &network };
     let flows = s.sections(problems, "flow");
     let flows: Vec<Option<Flow>> =
-        flows.into_iter().map(|f| flow(f, scope, bonds, problems)).collect();
+        flows.into_iter().map(|f| flow(f, scope, &ends, problems)).collect();
+    let groups = group::groups(&mut s, scope, &flows, duration, problems);
     let owners = owners(scope, &flows);
     let expects = s.sections(problems, "expect");
     let expects = expects.into_iter().map(|e| expect(e, &owners, problems)).collect();
     for key in EXPERIMENT_LAB_KEYS {
         s.node(key);
     }
-    s.later(&["host", "switch"]);
     s.finish(problems);
+    let Network { switches, machines, .. } = network;
     Some(Lab {
         seed,
         duration,
@@ -81,6 +69,9 @@ pub(super) fn lab(
         chips,
         segments,
         faults,
+        switches,
+        machines,
+        groups: all(groups)?,
         expects: all(expects)?,
     })
 }
@@ -213,18 +204,20 @@ pub(super) fn name(
 fn flow(
     mut s: Section<'_>,
     scope: &mut Scope,
-    bonds: &[Bond],
+    ends: &Ends<'_>,
     problems: &mut Problems,
 ) -> Option<Flow> {
     let name = name(&mut s, "flow", scope, problems);
-    let from = s.req(problems, "from", "\"END\"", end(bonds));
-    let to = s.req(problems, "to", "\"END\"", end(bonds));
+    let route::Way { from, to, route } = route::way(&mut s, ends, problems);
     let start = s.or(problems, "start", Duration::ZERO, reader::duration);
-    let route =
-        from.as_deref().zip(to.as_deref()).and_then(|(f, t)| route(&mut s, f, t, bonds, problems));
-    let mtu = route.and_then(|(bond, _)| bonds.get(bond)).map_or(MTU_UNKNOWN, |b| b.mtu);
+    let mtu = route.as_ref().and_then(|route| route::mtu(route, ends)).unwrap_or(MTU_UNKNOWN);
+    let way = route.as_ref().map(|route| match route {
+        Route::Bond { .. } => Way::Bond,
+        Route::Switches { .. } => Way::Switches,
+    });
+    let start_jitter = start_jitter(&mut s, route.as_ref(), problems);
     let app = match s.section(problems, "app") {
-        Some(section) => app(section, mtu, problems),
+        Some(section) => app::app(section, mtu, way, problems),
         None => {
             let problem = Problem::new(s.place, s.key("app"), "`app` is missing");
             problems.push(problem.accepted(["app = { kind = \"bulk\" }"]));
@@ -236,93 +229,33 @@ fn flow(
         let problem = Problem::new(section.place, s.key("tcp"), "a ping has no `tcp`");
         problems.push(problem.accepted(["`tcp` for app kind \"bulk\""]));
     }
+    if let (Some(App::Ping(_)), Some(Route::Switches { from, .. })) = (&app, &route)
+        && from.len() > 1
+    {
+        let place = s.node("from").map_or(s.place, |node| node.place);
+        let problem = Problem::new(place, s.key("from"), "a ping comes from one host");
+        let found = format!("{} hosts", from.len());
+        problems.push(problem.found(found).accepted(["the name of one host"]));
+    }
     let tcp = tcp::tcp(section, mtu, problems);
     s.node("count");
     s.finish(problems);
-    let (bond, direction) = route?;
-    Some(Flow { name: name?, from: from?, to: to?, bond, direction, start, app: app?, tcp })
+    let (name, from, to, route) = (name?, from?, to?, route?);
+    Some(Flow { name, from, to, route, start, start_jitter, app: app?, tcp })
 }
 
-/// The name of an end of some bond.
-fn end(bonds: &[Bond]) -> impl Fn(&Node) -> Taken<String> {
-    let mut ends: Vec<String> = Vec::new();
-    for name in bonds.iter().flat_map(|b| &b.ends) {
-        if !ends.contains(name) {
-            ends.push(name.clone());
-        }
-    }
-    move |node| {
-        let name = reader::name(node)?;
-        if ends.is_empty() || ends.contains(&name) {
-            return Ok(name);
-        }
-        let nearest = crate::diagnostic::nearest(&name, &ends);
-        Err(Unfit {
-            message: format!("\"{name}\" is no end of a bond"),
-            accepted: ends.clone(),
-            nearest,
-        })
-    }
-}
-
-/// The one bond that joins two ends.
-fn route(
-    s: &mut Section<'_>,
-    from: &str,
-    to: &str,
-    bonds: &[Bond],
-    problems: &mut Problems,
-) -> Option<(usize, Direction)> {
-    let wanted = s.opt(problems, "bond", reader::name);
-    let pairs: Vec<String> = bonds.iter().map(|b| b.ends.join(" and ")).collect();
-    let joined = bonds.iter().enumerate().find_map(|(i, bond)| {
-        let [first, second] = &bond.ends;
-        let direction = match (from, to) {
-            (f, t) if f == first && t == second => Direction::Up,
-            (f, t) if f == second && t == first => Direction::Down,
-            _ => return None,
-        };
-        wanted.as_ref().is_none_or(|w| *w == bond.name).then_some((i, direction))
-    });
-    if joined.is_none() && !bonds.is_empty() {
-        let place = s.node("to").map_or(s.place, |n| n.place);
-        let message = format!("no bond joins `{from}` and `{to}`");
-        let problem = Problem::new(place, s.key("to"), message);
-        problems.push(problem.found(to).accepted(pairs));
-    }
-    joined
-}
-
-/// What a flow does over a bond of this MTU.
-fn app(mut s: Section<'_>, mtu: u16, problems: &mut Problems) -> Option<App> {
-    let kind = s.req(problems, "kind", "\"bulk\"", reader::choice(&APPS, &APPS_LATER));
-    let app = match kind? {
-        AppKind::Bulk => App::Bulk(Bulk {
-            bytes: s.opt(problems, "bytes", reader::size(1, 1 << 50)),
-            write: s.or(problems, "write", 8192, reader::size(1, 1 << 24)),
-            content: s.or(problems, "content", Content::Zeros, reader::choice(&CONTENTS, &[])),
-            clock: s.or(problems, "clock", Clock::FirstToLastByte, reader::choice(&CLOCKS, &[])),
-            start_cost: s.or(problems, "start_cost", Duration::ZERO, reader::duration),
-        }),
-        AppKind::Ping => App::Ping(Ping {
-            interval: s.or(problems, "interval", Duration::from_secs(1), reader::some_time),
-            size: echo_size(&mut s, mtu, problems),
-            count: s.opt(problems, "count", reader::whole(1, i128::from(u32::MAX))),
-        }),
+/// By how much senders of one flow differ in when they begin: clocks are never quite the same.
+fn start_jitter(s: &mut Section<'_>, route: Option<&Route>, problems: &mut Problems) -> Duration {
+    let default = match route {
+        Some(Route::Switches { from, .. }) if from.len() > 1 => START_JITTER,
+        _ => Duration::ZERO,
     };
-    s.finish(problems);
-    Some(app)
-}
-
-/// The payload of an echo; the packet must fit the bond, which fragments nothing.
-fn echo_size(s: &mut Section<'_>, mtu: u16, problems: &mut Problems) -> u16 {
-    let most = mtu.saturating_sub(ECHO_HEADERS);
-    if s.node("size").is_none() && ECHO_SIZE > most {
-        let message = format!("an echo of {ECHO_SIZE}B, the default, does not fit the MTU {mtu}");
-        let problem = Problem::new(s.place, s.key("size"), message);
-        problems.push(problem.accepted([format!("a `size` from 0B to {most}B")]));
+    if let (Some(node), Some(Route::Bond { .. })) = (s.node("start_jitter"), route) {
+        let message = "`start_jitter` is for flows between hosts at switches";
+        let problem = Problem::new(node.place, s.key("start_jitter"), message);
+        problems.push(problem.accepted(["`start`"]));
     }
-    s.or(problems, "size", ECHO_SIZE, reader::size(0, u64::from(most)))
+    s.or(problems, "start_jitter", default, reader::duration)
 }
 
 fn expect(mut s: Section<'_>, owners: &[(&str, Owner)], problems: &mut Problems) -> Option<Expect> {
@@ -366,12 +299,16 @@ fn owners<'n>(scope: &'n Scope, flows: &[Option<Flow>]) -> Vec<(&'n str, Owner)>
         "bond" => Owner::Bond,
         "chip" => Owner::Chip,
         "segment" => Owner::Segment,
+        "switch" => Owner::Switch,
+        "host" => Owner::Machine,
+        "group" => Owner::Group,
         _ => {
             let flow = flows.iter().flatten().find(|f| f.name == name);
-            flow.map_or(Owner::Flow, |f| Owner::of(&f.app))
+            flow.map_or(Owner::Flow, Owner::of)
         }
     };
-    scope.names.iter().map(|n| (n.name.as_str(), owner(&n.name, n.kind))).collect()
+    let named = scope.names.iter().map(|n| (n.name.as_str(), owner(&n.name, n.kind)));
+    named.chain(scope.ports.iter().map(|port| (port.as_str(), Owner::Port))).collect()
 }
 
 /// `NAME.METRIC` with a name the plan has and a metric of its kind.

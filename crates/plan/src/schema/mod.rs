@@ -4,11 +4,15 @@
 //! only when nothing was. Names of the design that this version does not have are known, so that they
 //! are refused as what they are.
 
+mod app;
 mod bond;
 mod cc;
+mod group;
 mod lab;
 mod link;
+mod network;
 mod queue;
+mod route;
 mod segment;
 mod serial;
 mod tcp;
@@ -55,10 +59,13 @@ struct Scope {
     /// Of the same links.
     facts: Vec<LinkFacts>,
     names: Vec<Named>,
+    /// What the ports of switches are called: `SWITCH.HOST`.
+    ports: Vec<String>,
 }
 
 impl Scope {
-    /// Takes a name that metrics are addressed by: links, bonds, flows and chips share one space.
+    /// Takes a name that metrics are addressed by: links, bonds, hosts, switches, flows, groups and
+    /// chips share one space.
     fn claim(&mut self, kind: &'static str, name: &str, place: Place, problems: &mut Problems) {
         if let Some(first) = self.names.iter().find(|n| n.name == name) {
             let message = match first.kind == kind {
@@ -126,9 +133,11 @@ pub(crate) fn plan(root: &Table, place: Place, problems: &mut Problems) -> Optio
         Some(table) => table.named(problems),
         None => Vec::new(),
     };
-    if bond_sections.is_empty() && !root.entries.iter().any(|e| e.key == "bond") {
+    let has_hosts = root.table("lab").is_some_and(|lab| lab.node("host").is_some());
+    if bond_sections.is_empty() && !has_hosts && root.entry("bond").is_none() {
         let problem = Problem::new(place, "bond", "the plan has no bond");
-        problems.push(problem.accepted(["[bond.NAME] with ends and members"]));
+        let forms = ["[bond.NAME] with ends and members", "[[lab.host]] at a [[lab.switch]]"];
+        problems.push(problem.accepted(forms));
     }
     let mut bonds = Vec::with_capacity(bond_sections.len());
     let mut taken = BTreeMap::new();

@@ -53,9 +53,7 @@ pub(super) fn queue(
     let discipline = match kind {
         None | Some(Kind::DropTail) => Some(Discipline::DropTail),
         Some(Kind::FqCodel) => Some(Discipline::FqCodel),
-        Some(Kind::StepEcn) => s
-            .req(problems, "mark", "\"20p\"", below("limit", limit))
-            .map(|mark| Discipline::StepEcn { mark }),
+        Some(Kind::StepEcn) => step_ecn(limit, &mut s, problems),
         Some(Kind::Red) => red(limit, &mut s, problems),
     };
     if place == Place::Bond && !matches!(kind, None | Some(Kind::DropTail)) {
@@ -66,6 +64,18 @@ pub(super) fn queue(
     }
     s.finish(problems);
     (limit, discipline.unwrap_or(Discipline::DropTail))
+}
+
+/// `mark`, or `k` as the papers on DCTCP call it.
+fn step_ecn(limit: Limit, s: &mut Section<'_>, problems: &mut Problems) -> Option<Discipline> {
+    let (mark, k) = (s.node("mark").is_some(), s.node("k").is_some());
+    if mark && k {
+        let problem = Problem::new(s.place, s.key("k"), "`k` and `mark` are the same");
+        problems.push(problem.accepted(["one of both"]));
+    }
+    let key = if k && !mark { "k" } else { "mark" };
+    let mark = s.req(problems, key, "\"20p\"", below("limit", limit))?;
+    Some(Discipline::StepEcn { mark })
 }
 
 fn red(limit: Limit, s: &mut Section<'_>, problems: &mut Problems) -> Option<Discipline> {
@@ -97,8 +107,18 @@ fn below(name: &'static str, other: Limit) -> impl Fn(&Node) -> Taken<Limit> {
         };
         match is_below {
             true => Ok(limit),
-            false => Err(Unfit::new(format!("is not below {name}"), LIMIT_FORM)),
+            false => Err(Unfit::new(format!("is not below {name}"), range_below(other))),
         }
+    }
+}
+
+/// What fits below a limit.
+fn range_below(limit: Limit) -> String {
+    match limit {
+        Limit::Packets(1) | Limit::Bytes(1) => format!("{LIMIT_FORM}, and a larger limit"),
+        Limit::Packets(n) => format!("from 1p to {}p", n - 1),
+        Limit::Bytes(n) => format!("from 1B to {}B", n - 1),
+        Limit::Time(span) => format!("from 1ns to less than {span}"),
     }
 }
 

@@ -18,7 +18,8 @@ const RECOVERIES: [(&str, Recovery); 5] = [
 const ECN_MODES: [(&str, EcnMode); 3] =
     [("off", EcnMode::Off), ("on-request", EcnMode::OnRequest), ("request", EcnMode::Request)];
 const ALGORITHMS_LATER: [&str; 3] = ["dctcp-reno", "bbr", "prague"];
-const LATER: [&str; 1] = ["dscp"];
+const ECN_MODES: [(&str, EcnMode); 3] =
+    [("off", EcnMode::Off), ("on-request", EcnMode::OnRequest), ("on", EcnMode::Request)];
 
 /// Buffers and windows in bytes: the largest a scaled window can tell (RFC 7323).
 const WINDOW_MAX: u64 = 1 << 30;
@@ -32,7 +33,6 @@ pub(super) fn tcp(section: Option<Section<'_>>, mtu: u16, problems: &mut Problem
     let mut tcp = Config::new(profile, mtu);
     tcp.algorithm = s.or(problems, "cc", tcp.algorithm, algorithm);
     cc::tuning(&mut tcp.tuning, &mut s, problems);
-    ecn(&mut tcp, &mut s, problems);
     recovery(&mut tcp, &mut s, problems);
     tcp.mss = s.opt(problems, "mss", reader::whole(1, 65_495)).or(tcp.mss);
     buffers(&mut tcp, &mut s, problems);
@@ -45,12 +45,12 @@ pub(super) fn tcp(section: Option<Section<'_>>, mtu: u16, problems: &mut Problem
     tcp.idle_restart = s.or(problems, "idle_restart", tcp.idle_restart, reader::flag);
     tcp.header_prediction =
         s.or(problems, "header_prediction", tcp.header_prediction, reader::flag);
+    ecn(&mut tcp, &mut s, problems);
     timers(&mut tcp, &mut s, problems);
     tcp.pacing = s.or(problems, "pacing", tcp.pacing, reader::flag);
     tcp.keepalive = keepalive(&mut s, problems);
     tcp.backlog = s.or(problems, "backlog", tcp.backlog, reader::whole(1, 65_535));
     tcp.syn_cookies = s.or(problems, "syn_cookies", tcp.syn_cookies, reader::flag);
-    s.later(&LATER);
     s.finish(problems);
     tcp
 }
@@ -70,14 +70,16 @@ fn recovery(tcp: &mut Config, s: &mut Section<'_>, problems: &mut Problems) {
     tcp.limited_transmit = s.or(problems, "limited_transmit", tcp.limited_transmit, reader::flag);
 }
 
+/// ECN, and where in a network's queues the packets wait.
 fn ecn(tcp: &mut Config, s: &mut Section<'_>, problems: &mut Problems) {
     tcp.ecn = s.or(problems, "ecn", tcp.ecn, reader::choice(&ECN_MODES, &[]));
     let mode = tcp.ecn;
-    tcp.ecn_syn = s.or(problems, "ecn_syn", tcp.ecn_syn, |node| match reader::flag(node)? {
-        true if mode == EcnMode::Off => Err(Unfit::new("needs ecn", "ecn = \"request\"")),
+    tcp.ecn_syn = s.or(problems, "ect_on_syn", tcp.ecn_syn, |node| match reader::flag(node)? {
+        true if mode == EcnMode::Off => Err(Unfit::new("needs ecn", "ecn = \"on\"")),
         true => Ok(EcnSyn::Capable),
         false => Ok(EcnSyn::NotCapable),
     });
+    tcp.dscp = s.or(problems, "dscp", tcp.dscp, reader::whole(0, 63));
 }
 
 fn buffers(tcp: &mut Config, s: &mut Section<'_>, problems: &mut Problems) {

@@ -31,6 +31,7 @@ impl Config {
             timestamps: true,
             ecn: EcnMode::OnRequest,
             ecn_syn: EcnSyn::WithAlgorithm,
+            dscp: 0,
             recovery: Recovery::Rack,
             tlp: true,
             prr: true,

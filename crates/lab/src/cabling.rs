@@ -1,0 +1,187 @@
+//! From a plan's machines and switches to a fabric.
+
+use crate::build::queue_of;
+use crate::fabric::{Buffers, Cable, End, FIRST_ADDRESS, Fabric, Switch};
+use std::net::Ipv4Addr;
+use trunkline_core::Context;
+use trunkline_core::bond::{Bond, BondConfig, IngressConfig, MemberConfig, Mode};
+use trunkline_core::frame::LinkId;
+use trunkline_core::host::Host;
+use trunkline_core::link::WireConfig;
+use trunkline_core::link::channel::{Channel, ChannelConfig, Clocking};
+use trunkline_core::queue::{Class, Classes, DscpSet, Limit, Queue, SharedBuffer};
+use trunkline_core::rng::Rng;
+use trunkline_core::time::{Duration, Instant};
+use trunkline_core::trace::Direction;
+use trunkline_core::units::BitRate;
+use trunkline_plan::model::Plan;
+use trunkline_plan::network::{self, ETHERNET, Machine, PortQueue};
+
+/// Packets that wait in a machine before its card; its connections are asked for more only while there
+/// is room.
+const BEFORE_CARD: Limit = Limit::Packets(4);
+/// Packets the card has been given and not sent.
+const CARD: Limit = Limit::Packets(4);
+
+/// The address of a machine.
+pub(crate) fn address(machine: usize) -> Ipv4Addr {
+    Ipv4Addr::from(u32::from(FIRST_ADDRESS) + machine as u32)
+}
+
+/// Gives every machine its card, and plugs all cables in. `host_of` says which host a name is.
+pub(crate) fn fabric(
+    plan: &Plan,
+    hosts: &mut [Host],
+    host_of: &dyn Fn(&str) -> usize,
+    cx: &mut Context,
+    rng: &Rng,
+) -> Fabric {
+    let mut fabric = Fabric::default();
+    let machines = &plan.lab.machines;
+    let switches = &plan.lab.switches;
+    let mut cables_of: Vec<Vec<usize>> = vec![Vec::new(); switches.len()];
+    let mut plug =
+        |cable: network::Cable, name: &str, from: Option<usize>, below: Option<usize>| {
+            let index = fabric.cables.len();
+            let link = LinkId((plan.links.len() + index / 2) as u16);
+            let rng = rng.fork("cable").fork(name);
+            let far = End::Port { switch: cable.to, port: cables_of[cable.to].len() };
+            cables_of[cable.to].push(index + 1);
+            let near = match (from, below) {
+                (Some(host), _) => End::Host(host),
+                (None, below) => {
+                    let switch = below.unwrap_or(cable.to);
+                    cables_of[switch].push(index);
+                    End::Port { switch, port: cables_of[switch].len() - 1 }
+                }
+            };
+            let channel =
+                |direction, label| Channel::new(config(&cable, link, direction), rng.fork(label));
+            fabric.cables.push(Cable::new(channel(Direction::Up, "up"), near, far, link));
+            fabric.cables.push(Cable::new(channel(Direction::Down, "down"), far, near, link));
+            (index, link)
+        };
+    let mut cards = vec![None; hosts.len()];
+    for machine in machines {
+        let host = host_of(&machine.name);
+        let (index, link) = plug(machine.cable, &machine.name, Some(host), None);
+        cards[host] = Some(index);
+        let position = index / 2;
+        attach(&mut hosts[host], machine, address(position), link, cx);
+    }
+    for (below, switch) in switches.iter().enumerate() {
+        if let Some(cable) = switch.uplink {
+            plug(cable, &switch.name, None, Some(below));
+        }
+    }
+    fabric.cards = cards;
+    for (index, cables) in cables_of.into_iter().enumerate() {
+        let ports =
+            (0..machines.len()).map(|m| port_to(plan, &fabric, &cables, index, m)).collect();
+        let buffers = buffers(plan, &fabric, &cables, index, rng);
+        fabric.switches.push(Switch::new(buffers, cables, ports, plan.lab.warmup));
+    }
+    fabric
+}
+
+fn config(cable: &network::Cable, link: LinkId, direction: Direction) -> ChannelConfig {
+    // What a switch sends keeps its pace; a machine's stack and card do not.
+    let jitter = if direction == Direction::Up { cable.jitter } else { Duration::ZERO };
+    ChannelConfig {
+        link,
+        direction,
+        rate: cable.rate,
+        framing: ETHERNET,
+        clocking: Clocking::Own,
+        wire: WireConfig { delay: cable.delay, jitter, ..WireConfig::default() },
+        queue: None,
+    }
+}
+
+/// A machine's card: a bond of one member that everything leaves by.
+fn attach(host: &mut Host, machine: &Machine, address: Ipv4Addr, link: LinkId, cx: &mut Context) {
+    let cable = machine.cable;
+    let ingress = IngressConfig::DropTail(BEFORE_CARD);
+    let config = BondConfig { ingress, ..BondConfig::new(Mode::ActiveBackup, cable.mtu) };
+    let bond = Bond::new(Instant::ZERO, config);
+    let id = host.attach(bond, address, Ipv4Addr::UNSPECIFIED, &[link]);
+    host.set_default_route(id);
+    let member = MemberConfig {
+        link,
+        rate: cable.rate,
+        weight: cable.rate,
+        delay: cable.delay,
+        queue: CARD,
+        priority: 0,
+        framing: ETHERNET,
+    };
+    let enslaved =
+        host.with_bond(Instant::ZERO, cx, id, |bond, cx| bond.enslave(Instant::ZERO, cx, member));
+    assert!(enslaved.is_ok(), "a card has a rate, and room for it");
+}
+
+/// The port of a switch that leads to a machine: its own, that of the switch below that has it, or the
+/// uplink.
+fn port_to(
+    plan: &Plan,
+    fabric: &Fabric,
+    cables: &[usize],
+    switch: usize,
+    machine: usize,
+) -> Option<u16> {
+    let switches = &plan.lab.switches;
+    let home = plan.lab.machines[machine].cable.to;
+    if network::root(switches, home) != network::root(switches, switch) {
+        return None;
+    }
+    // The switch on the way from the machine to the root that is just below this one, if it is on it.
+    let mut below = None;
+    let mut at = Some(home);
+    while let Some(current) = at.filter(|current| *current != switch) {
+        below = Some(current);
+        at = switches[current].uplink.map(|cable| cable.to);
+    }
+    let leads = |cable: &usize| match (at, below) {
+        (None, _) => matches!(fabric.cables[*cable].to, End::Port { .. }) && cable % 2 == 0,
+        (Some(_), None) => *cable == 2 * machine + 1,
+        (Some(_), Some(below)) => {
+            matches!(fabric.cables[*cable].to, End::Port { switch, .. } if switch == below)
+                && cable % 2 == 1
+        }
+    };
+    cables.iter().position(leads).map(|port| port as u16)
+}
+
+/// The queues of a switch's ports, in its own memory or each in its own.
+fn buffers(plan: &Plan, fabric: &Fabric, cables: &[usize], index: usize, rng: &Rng) -> Buffers {
+    let switch = &plan.lab.switches[index];
+    let mtu = plan.lab.machines.iter().map(|m| m.cable.mtu).max().unwrap_or(0);
+    let queues = cables.iter().map(|cable| {
+        let rate = fabric.cables[*cable].channel.config().rate;
+        let rng = rng.fork("switch").fork(&switch.name).fork(&cable.to_string());
+        port_queue(&switch.queue, rate, mtu, &rng)
+    });
+    match switch.memory {
+        None => Buffers::Own(queues.collect()),
+        Some(memory) => {
+            Buffers::Shared(SharedBuffer::new(memory.bytes, memory.alpha, queues.collect()))
+        }
+    }
+}
+
+fn port_queue(queue: &PortQueue, rate: BitRate, mtu: u16, rng: &Rng) -> Queue {
+    let one = |waiting: &network::Waiting| {
+        queue_of(waiting.discipline, waiting.limit.at_rate(rate), rate, mtu, rng)
+    };
+    match queue {
+        PortQueue::One(waiting) => one(waiting),
+        PortQueue::Classes { classes, sharing } => {
+            let class = |class: &network::PortClass| Class {
+                dscps: DscpSet::of(&class.dscps),
+                quantum: class.quantum,
+                queue: one(&class.queue),
+            };
+            Queue::Classes(Classes::new(classes.iter().map(class).collect(), *sharing))
+        }
+    }
+}

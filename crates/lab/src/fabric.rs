@@ -1,0 +1,307 @@
+//! Full-duplex Ethernet: switches with a queue before each port's transmitter, and the cables to machines.
+//!
+//! Store and forward. A switch knows from the start behind which port every machine is, as one that has
+//! heard from all of them does. The queue is counted in packets' bytes, without the Ethernet header.
+
+use crate::world::{Source, World};
+use std::collections::VecDeque;
+use std::net::Ipv4Addr;
+use trunkline_core::Context;
+use trunkline_core::frame::{Frame, LinkId};
+use trunkline_core::link::channel::Channel;
+use trunkline_core::queue::{Queue, SharedBuffer};
+use trunkline_core::time::{Duration, Instant};
+use trunkline_core::wire::ipv4::Ecn;
+use trunkline_core::work::DropReason;
+
+/// The address of the first machine; the others follow.
+pub(crate) const FIRST_ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 128, 0, 1);
+/// Where an IPv4 header has its type of service and its destination.
+const TOS_OFFSET: usize = 1;
+const DESTINATION_OFFSET: usize = 16;
+
+/// What is at one end of a cable.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum End {
+    /// A host of the world.
+    Host(usize),
+    /// A port of a switch.
+    Port {
+        /// The switch.
+        switch: usize,
+        /// The port.
+        port: usize,
+    },
+}
+
+/// One direction of a cable.
+pub(crate) struct Cable {
+    pub(crate) channel: Channel,
+    pub(crate) from: End,
+    pub(crate) to: End,
+    /// The cable, as its machine calls it.
+    pub(crate) link: LinkId,
+    /// What is left of a host's burst, and the bytes of it that are out and not reported yet.
+    handed: VecDeque<Frame>,
+    unreported: u64,
+}
+
+impl Cable {
+    pub(crate) fn new(channel: Channel, from: End, to: End, link: LinkId) -> Cable {
+        Cable { channel, from, to, link, handed: VecDeque::new(), unreported: 0 }
+    }
+}
+
+/// The memory of a switch.
+pub(crate) enum Buffers {
+    /// Every port has its own.
+    Own(Vec<Queue>),
+    /// All share one.
+    Shared(SharedBuffer),
+}
+
+impl Buffers {
+    fn bytes(&self, port: usize) -> u64 {
+        match self {
+            Buffers::Own(queues) => queues[port].bytes(),
+            Buffers::Shared(shared) => shared.port(port).map_or(0, Queue::bytes),
+        }
+    }
+
+    fn len(&self, port: usize) -> usize {
+        match self {
+            Buffers::Own(queues) => queues[port].len(),
+            Buffers::Shared(shared) => shared.port(port).map_or(0, Queue::len),
+        }
+    }
+}
+
+/// What a port has counted.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Meter {
+    /// Packets given up.
+    pub(crate) dropped: u64,
+    /// Packets marked.
+    pub(crate) marked: u64,
+    /// The most bytes that waited.
+    pub(crate) queue_max: u64,
+    /// Bytes waiting times nanoseconds, from the end of the warm-up on.
+    area: u128,
+    /// Since when the queue is as long as it is.
+    since: Instant,
+    warmup_until: Instant,
+}
+
+impl Meter {
+    fn new(warmup: Duration) -> Meter {
+        let warmup_until = Instant::ZERO + warmup;
+        Meter { dropped: 0, marked: 0, queue_max: 0, area: 0, since: warmup_until, warmup_until }
+    }
+
+    /// The queue, `bytes` long until now, is about to change.
+    fn passed(&mut self, now: Instant, bytes: u64) {
+        if now > self.since {
+            self.area += u128::from(bytes) * u128::from((now - self.since).as_nanos());
+            self.since = now;
+        }
+    }
+
+    /// The bytes that waited in the mean over time; none before the warm-up is over.
+    pub(crate) fn queue_mean(&self, now: Instant, bytes: u64) -> Option<f64> {
+        let mut meter = *self;
+        meter.passed(now, bytes);
+        let span = (now > self.warmup_until).then(|| now - self.warmup_until)?;
+        Some(meter.area as f64 / span.as_nanos() as f64)
+    }
+}
+
+/// A switch.
+pub(crate) struct Switch {
+    buffers: Buffers,
+    /// The outgoing cable of each port.
+    cables: Vec<usize>,
+    meters: Vec<Meter>,
+    /// The port that leads to each machine.
+    ports: Vec<Option<u16>>,
+}
+
+impl Switch {
+    pub(crate) fn new(
+        buffers: Buffers,
+        cables: Vec<usize>,
+        ports: Vec<Option<u16>>,
+        warmup: Duration,
+    ) -> Switch {
+        let meters = vec![Meter::new(warmup); cables.len()];
+        Switch { buffers, cables, meters, ports }
+    }
+
+    /// The port that leads to a machine.
+    pub(crate) fn port_to(&self, machine: usize) -> Option<usize> {
+        self.ports.get(machine).copied().flatten().map(usize::from)
+    }
+
+    /// What a port has counted, and the bytes that wait there.
+    pub(crate) fn meter(&self, port: usize) -> (&Meter, u64) {
+        (&self.meters[port], self.buffers.bytes(port))
+    }
+
+    /// The outgoing cable of a port.
+    pub(crate) fn cable(&self, port: usize) -> usize {
+        self.cables[port]
+    }
+
+    fn queued(&self) -> usize {
+        (0..self.cables.len()).map(|port| self.buffers.len(port)).sum()
+    }
+
+    /// Puts a frame into a port's queue, or gives it up.
+    fn push(&mut self, now: Instant, cx: &mut Context, port: usize, frame: Frame) {
+        let before = self.buffers.bytes(port);
+        let was = ecn(cx, frame);
+        let pushed = match &mut self.buffers {
+            Buffers::Own(queues) => queues[port].push(now, cx, frame),
+            Buffers::Shared(shared) => shared.push(now, cx, port, frame),
+        };
+        let meter = &mut self.meters[port];
+        meter.passed(now, before);
+        match pushed {
+            Ok(()) => {
+                meter.marked += u64::from(was != Ecn::Ce && ecn(cx, frame) == Ecn::Ce);
+                meter.queue_max = meter.queue_max.max(self.buffers.bytes(port));
+            }
+            Err(refused) => {
+                meter.dropped += 1;
+                cx.drop_frame(refused.frame, refused.reason);
+            }
+        }
+    }
+
+    /// The next frame of a port's queue.
+    fn pop(&mut self, now: Instant, cx: &mut Context, port: usize) -> Option<Frame> {
+        self.meters[port].passed(now, self.buffers.bytes(port));
+        let popped = match &mut self.buffers {
+            Buffers::Own(queues) => queues[port].pop(now, cx),
+            Buffers::Shared(shared) => shared.pop(now, cx, port),
+        };
+        popped.map(|(frame, _)| frame)
+    }
+}
+
+fn ecn(cx: &Context, frame: Frame) -> Ecn {
+    Ecn::from_bits(cx.frames.bytes(frame).get(TOS_OFFSET).copied().unwrap_or(0))
+}
+
+/// All switches and cables of a world.
+#[derive(Default)]
+pub(crate) struct Fabric {
+    pub(crate) cables: Vec<Cable>,
+    pub(crate) switches: Vec<Switch>,
+    /// The outgoing cable of each host that has one.
+    pub(crate) cards: Vec<Option<usize>>,
+}
+
+impl Fabric {
+    /// The outgoing cable of a host, if it is idle.
+    fn idle_card(&self, host: usize) -> Option<usize> {
+        let card = self.cards.get(host).copied().flatten()?;
+        self.cables[card].channel.idle().then_some(card)
+    }
+
+    /// Frames on cables and in switches.
+    pub(crate) fn held_frames(&self) -> usize {
+        let on =
+            |c: &Cable| c.handed.len() + usize::from(!c.channel.idle()) + c.channel.wire().len();
+        let cables: usize = self.cables.iter().map(on).sum();
+        cables + self.switches.iter().map(Switch::queued).sum::<usize>()
+    }
+}
+
+impl World {
+    /// A cable's transmitter has finished, or a frame arrives at its other end.
+    pub(crate) fn cable_due(&mut self, cable: usize) {
+        let this = &self.fabric.cables[cable];
+        if this.channel.finishes().is_some_and(|at| at <= self.now) {
+            self.cable_finished(cable);
+        }
+        while let Some(frame) = self.fabric.cables[cable].channel.poll_arrival(self.now) {
+            match self.fabric.cables[cable].to {
+                End::Host(host) => {
+                    let link = self.fabric.cables[cable].link;
+                    self.hosts[host].handle_frame(self.now, &mut self.cx, link, frame);
+                    self.serve(host);
+                }
+                End::Port { switch, .. } => self.forward(switch, frame),
+            }
+        }
+        self.arm_cable(cable);
+    }
+
+    fn arm_cable(&mut self, cable: usize) {
+        let next = self.fabric.cables[cable].channel.next_timeout();
+        self.arm(Source::Cable(cable), next);
+    }
+
+    fn start_on(&mut self, cable: usize, frame: Frame) {
+        self.packet_hops += 1;
+        self.fabric.cables[cable].channel.start(self.now, &mut self.cx, frame);
+        self.arm_cable(cable);
+    }
+
+    /// A frame has left a transmitter: on with the next. A host is told when its burst is out.
+    fn cable_finished(&mut self, cable: usize) {
+        let this = &mut self.fabric.cables[cable];
+        let bytes = this.channel.finish(self.now, &mut self.cx);
+        match this.from {
+            End::Port { switch, port } => {
+                let next = self.fabric.switches[switch].pop(self.now, &mut self.cx, port);
+                if let Some(frame) = next {
+                    self.start_on(cable, frame);
+                }
+            }
+            End::Host(host) => {
+                this.unreported += bytes;
+                if let Some(frame) = this.handed.pop_front() {
+                    return self.start_on(cable, frame);
+                }
+                let (link, bytes) = (this.link, std::mem::take(&mut this.unreported));
+                self.hosts[host].handle_transmitted(self.now, &mut self.cx, link, bytes);
+                self.serve(host);
+            }
+        }
+    }
+
+    /// A frame has come in at a switch.
+    fn forward(&mut self, switch: usize, frame: Frame) {
+        let bytes = self.cx.frames.bytes(frame);
+        let destination = bytes.get(DESTINATION_OFFSET..).and_then(<[u8]>::first_chunk::<4>);
+        let offset = destination.map_or(u32::MAX, |bytes| {
+            u32::from_be_bytes(*bytes).wrapping_sub(u32::from(FIRST_ADDRESS))
+        });
+        let this = &mut self.fabric.switches[switch];
+        let Some(port) = this.port_to(offset as usize) else {
+            return self.cx.drop_frame(frame, DropReason::NotForUs);
+        };
+        let cable = this.cables[port];
+        if self.fabric.cables[cable].channel.idle() && this.buffers.len(port) == 0 {
+            return self.start_on(cable, frame);
+        }
+        this.push(self.now, &mut self.cx, port, frame);
+    }
+
+    /// Asks a host for a burst for its card. Answers whether it had one.
+    pub(crate) fn serve_card(&mut self, host: usize) -> bool {
+        let Some(cable) = self.fabric.idle_card(host) else {
+            return false;
+        };
+        let link = self.fabric.cables[cable].link;
+        self.burst.clear();
+        self.hosts[host].poll_transmit(self.now, &mut self.cx, link, &mut self.burst);
+        let Some((&first, rest)) = self.burst.frames.split_first() else {
+            return false;
+        };
+        self.fabric.cables[cable].handed.extend(rest);
+        self.start_on(cable, first);
+        true
+    }
+}

@@ -1,0 +1,121 @@
+//! Machines, switches and the cables between them, as values: the part of [`crate::model`] that full-duplex
+//! Ethernet needs.
+
+use crate::model::Discipline;
+use trunkline_core::link::framing::{Framing, Header};
+use trunkline_core::queue::shared::Alpha;
+use trunkline_core::queue::{Limit, Sharing};
+use trunkline_core::time::Duration;
+use trunkline_core::units::BitRate;
+
+/// What a cable carries: untagged Ethernet frames.
+pub const ETHERNET: Framing = Framing { header: Header::Ethernet, ..Framing::PLAIN };
+
+/// A machine with one Ethernet card.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Machine {
+    /// Unique among machines.
+    pub name: String,
+    /// What it is plugged in with.
+    pub cable: Cable,
+}
+
+/// A full-duplex cable, seen from the machine or the switch that is plugged in with it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Cable {
+    /// Position of the switch at its other end.
+    pub to: usize,
+    /// Bits per second in each direction.
+    pub rate: BitRate,
+    /// One-way propagation delay.
+    pub delay: Duration,
+    /// Up to this much more on the way to the switch, drawn evenly for each packet; never reorders.
+    pub jitter: Duration,
+    /// Largest packet in bytes.
+    pub mtu: u16,
+}
+
+/// A switch with a queue before each port's transmitter. Where a packet goes is known from the start.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Switch {
+    /// Unique among switches.
+    pub name: String,
+    /// The memory all ports share; each has its own where there is none.
+    pub memory: Option<Memory>,
+    /// What waits at each port.
+    pub queue: PortQueue,
+    /// The cable to the next switch towards the root of the tree.
+    pub uplink: Option<Cable>,
+}
+
+/// Memory that the ports of a switch share by dynamic thresholds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Memory {
+    /// Its size.
+    pub bytes: u64,
+    /// The share of what is free that one port may fill.
+    pub alpha: Alpha,
+}
+
+/// What waits at a port.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum PortQueue {
+    /// One queue for everything.
+    One(Waiting),
+    /// A queue for each class of packets.
+    Classes {
+        /// The classes; the last takes what no other lists.
+        classes: Vec<PortClass>,
+        /// Who sends next.
+        sharing: Sharing,
+    },
+}
+
+/// A queue before a transmitter.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Waiting {
+    /// What it holds.
+    pub limit: Limit,
+    /// Who may wait there, and how.
+    pub discipline: Discipline,
+}
+
+/// Packets with certain codepoints and their queue.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PortClass {
+    /// The codepoints; empty in the last class, which takes the rest.
+    pub dscps: Vec<u8>,
+    /// Bytes per turn where classes take turns.
+    pub quantum: u32,
+    /// Its queue.
+    pub queue: Waiting,
+}
+
+impl PortQueue {
+    /// All its queues.
+    pub fn queues(&self) -> impl Iterator<Item = &Waiting> {
+        let (one, classes) = match self {
+            PortQueue::One(queue) => (Some(queue), &[][..]),
+            PortQueue::Classes { classes, .. } => (None, classes.as_slice()),
+        };
+        one.into_iter().chain(classes.iter().map(|class| &class.queue))
+    }
+}
+
+/// What a port is called: the switch, and the machine behind it.
+pub fn port_name(switches: &[Switch], machine: &Machine) -> Option<String> {
+    Some(format!("{}.{}", switches.get(machine.cable.to)?.name, machine.name))
+}
+
+/// The root of the tree a switch is in.
+pub fn root(switches: &[Switch], of: usize) -> usize {
+    let mut at = of;
+    // A plan has no loops; the bound holds before that is known.
+    for _ in 0..switches.len() {
+        match switches[at].uplink {
+            Some(cable) => at = cable.to,
+            None => break,
+        }
+    }
+    at
+}

@@ -1,0 +1,282 @@
+//! `[[lab.switch]]` and `[[lab.host]]`: full-duplex Ethernet.
+
+use super::Scope;
+use super::queue::{Place as QueuePlace, queue};
+use crate::diagnostic::{Problem, Problems, nearest};
+use crate::model::Discipline;
+use crate::network::{self, Cable, Machine, Memory, PortClass, PortQueue, Switch, Waiting};
+use crate::reader::{self, Section, Taken, Unfit};
+use crate::source::Place;
+use crate::tree::{Node, Value};
+use trunkline_core::queue::shared::Alpha;
+use trunkline_core::queue::{Limit, Sharing};
+use trunkline_core::time::Duration;
+use trunkline_core::units::BitRate;
+
+const POLICIES: [(&str, ()); 1] = [("dynamic-threshold", ())];
+const SHARINGS: [(&str, Sharing); 2] = [("drr", Sharing::Drr), ("strict", Sharing::Strict)];
+
+/// What Ethernet carries without jumbo frames, and the most that cards and switches take.
+const MTU: u16 = 1500;
+const MTU_MAX: i128 = 9216;
+/// What a port holds where nothing is said.
+const PORT_BYTES: u64 = 1_000_000;
+/// A class's turn: a jumbo frame's packet.
+const QUANTUM: u32 = 9000;
+/// Parts of one that `alpha` is read in.
+const ALPHA_PARTS: f64 = 1_000_000.0;
+
+/// The switches and machines of a plan.
+#[derive(Default)]
+pub(super) struct Network {
+    pub(super) switches: Vec<Switch>,
+    pub(super) machines: Vec<Machine>,
+    /// Whether a switch or machine was left out because it is wrong.
+    pub(super) is_partial: bool,
+}
+
+pub(super) fn network(s: &mut Section<'_>, scope: &mut Scope, problems: &mut Problems) -> Network {
+    let sections = s.sections(problems, "switch");
+    let names: Vec<String> = sections
+        .iter()
+        .filter_map(|s| Some(s.table().node("name")?.as_text()?.to_owned()))
+        .collect();
+    let mut network = Network::default();
+    let mut places = Vec::new();
+    let count = sections.len();
+    for section in sections {
+        let place = section.table().node("link").map_or(section.place, |node| node.place);
+        if let Some((switch, rate)) = switch(section, &names, scope, problems) {
+            network.switches.push(switch);
+            places.push((place, rate));
+        }
+    }
+    network.is_partial = network.switches.len() < count;
+    if !network.is_partial {
+        check_loops(&network.switches, &places, problems);
+    }
+    for section in s.sections(problems, "host") {
+        let machine = machine(section, &names, &network, &places, scope, problems);
+        network.is_partial |= machine.is_none();
+        network.machines.extend(machine);
+    }
+    let machines = network.machines.iter();
+    scope.ports = machines.filter_map(|m| network::port_name(&network.switches, m)).collect();
+    network
+}
+
+/// What a port's rate was said to be, if it was.
+type PortRate = Option<BitRate>;
+
+fn switch(
+    mut s: Section<'_>,
+    names: &[String],
+    scope: &mut Scope,
+    problems: &mut Problems,
+) -> Option<(Switch, PortRate)> {
+    let name = super::lab::name(&mut s, "switch", scope, problems);
+    let memory = s.section(problems, "buffer").map(|s| memory(s, problems));
+    let room = memory.flatten().map_or(PORT_BYTES, |memory| memory.bytes);
+    let port = s.section(problems, "port");
+    let (queue, rate) = match port {
+        Some(section) => port_of(section, Limit::Bytes(room), problems),
+        None => (PortQueue::One(drop_tail(Limit::Bytes(room))), None),
+    };
+    let uplink = s.section(problems, "link").map(|s| cable(s, names, problems));
+    s.node("count");
+    s.later(&["lag", "trunk"]);
+    s.finish(problems);
+    let uplink = match uplink {
+        Some(cable) => Some(cable?),
+        None => None,
+    };
+    Some((Switch { name: name?, memory: memory.flatten(), queue, uplink }, rate))
+}
+
+const fn drop_tail(limit: Limit) -> Waiting {
+    Waiting { limit, discipline: Discipline::DropTail }
+}
+
+/// `{ total, policy, alpha }`.
+fn memory(mut s: Section<'_>, problems: &mut Problems) -> Option<Memory> {
+    let bytes = s.req(problems, "total", "\"4MB\"", reader::size(10_000, 1 << 40));
+    s.or(problems, "policy", (), reader::choice(&POLICIES, &[]));
+    let one = Alpha::new(1, 1);
+    let alpha = s.opt(problems, "alpha", alpha).or(one);
+    s.finish(problems);
+    Some(Memory { bytes: bytes?, alpha: alpha? })
+}
+
+/// From a thousandth to a thousand, as vendors offer it.
+fn alpha(node: &Node) -> Taken<Alpha> {
+    let value = reader::number(node)?;
+    let unfit = || Unfit::new("is out of range", "a number from 0.001 to 1000");
+    if !(0.001..=1000.0).contains(&value) {
+        return Err(unfit());
+    }
+    Alpha::new((value * ALPHA_PARTS) as u32, ALPHA_PARTS as u32).ok_or_else(unfit)
+}
+
+/// `port = { rate, queue }` or `{ rate, classes, between }`.
+fn port_of(mut s: Section<'_>, limit: Limit, problems: &mut Problems) -> (PortQueue, PortRate) {
+    let rate = s.opt(problems, "rate", reader::rate);
+    let classes = s.sections(problems, "classes");
+    let sharing = s.or(problems, "between", Sharing::Drr, reader::choice(&SHARINGS, &[]));
+    let is_both = s.node("queue").is_some() && s.node("classes").is_some();
+    if is_both {
+        let problem = Problem::new(s.place, s.key("queue"), "a port has a `queue` or `classes`");
+        problems.push(problem.accepted(["one of both"]));
+    }
+    if s.node("classes").is_none() {
+        if let Some(node) = s.node("between") {
+            let message = "`between` says who of several `classes` sends next";
+            let problem = Problem::new(node.place, s.key("between"), message);
+            problems.push(problem.accepted(["no `between` without `classes`"]));
+        }
+        let (limit, discipline) = queue(limit, QueuePlace::Network, &mut s, problems);
+        s.finish(problems);
+        return (PortQueue::One(Waiting { limit, discipline }), rate);
+    }
+    let last = classes.len().saturating_sub(1);
+    let place = s.place;
+    let key = s.key("classes");
+    let classes: Vec<PortClass> = classes
+        .into_iter()
+        .enumerate()
+        .filter_map(|(i, s)| class(s, limit, i == last, problems))
+        .collect();
+    if classes.is_empty() && problems.is_empty() {
+        let problem = Problem::new(place, key, "there are no classes");
+        problems.push(problem.accepted(["classes = [{ dscp = \"any\", queue = { … } }]"]));
+    }
+    s.finish(problems);
+    (PortQueue::Classes { classes, sharing }, rate)
+}
+
+/// `{ dscp, quantum, queue }`; the last class takes what is left.
+fn class(
+    mut s: Section<'_>,
+    limit: Limit,
+    is_last: bool,
+    problems: &mut Problems,
+) -> Option<PortClass> {
+    let dscps = s.req(problems, "dscp", "[1] or \"any\"", dscps(is_last));
+    let quantum = s.or(problems, "quantum", QUANTUM, reader::size(64, 1 << 24));
+    let (limit, discipline) = queue(limit, QueuePlace::Network, &mut s, problems);
+    s.finish(problems);
+    Some(PortClass { dscps: dscps?, quantum, queue: Waiting { limit, discipline } })
+}
+
+fn dscps(is_last: bool) -> impl Fn(&Node) -> Taken<Vec<u8>> {
+    move |node| {
+        let form = "a list of codepoints from 0 to 63 such as [1], and \"any\" for the last class";
+        match (&node.value, is_last) {
+            (Value::Text(text), true) if text == "any" => Ok(Vec::new()),
+            (Value::Text(text), false) if text == "any" => {
+                Err(Unfit::new("is \"any\" before the last class: those behind get nothing", form))
+            }
+            (Value::Array(_), true) => {
+                Err(Unfit::new("of the last class leaves packets nowhere to go", "\"any\""))
+            }
+            (Value::Array(nodes), false) if !nodes.is_empty() => {
+                let codepoint = |node| reader::whole::<u8>(0, 63)(node);
+                nodes.iter().map(codepoint).collect()
+            }
+            _ => Err(Unfit::new("is no list of codepoints", form)),
+        }
+    }
+}
+
+/// `link = { to, rate, delay, jitter, mtu }` of a machine or a switch.
+fn cable(mut s: Section<'_>, names: &[String], problems: &mut Problems) -> Option<Cable> {
+    let to = s.req(problems, "to", "\"SWITCH\"", |node| {
+        let name = reader::text(node)?;
+        names.iter().position(|known| *known == name).ok_or_else(|| Unfit {
+            message: format!("\"{name}\" is no switch"),
+            accepted: names.to_vec(),
+            nearest: nearest(&name, names),
+        })
+    });
+    let rate = s.req(problems, "rate", "\"10gbit\"", reader::rate);
+    let delay = s.or(problems, "delay", Duration::ZERO, reader::duration);
+    let jitter = s.or(problems, "jitter", Duration::ZERO, reader::duration);
+    let mtu = s.or(problems, "mtu", MTU, reader::whole(super::link::MTU_MIN, MTU_MAX));
+    s.finish(problems);
+    Some(Cable { to: to?, rate: rate?, delay, jitter, mtu })
+}
+
+fn machine(
+    mut s: Section<'_>,
+    names: &[String],
+    network: &Network,
+    places: &[(Place, PortRate)],
+    scope: &mut Scope,
+    problems: &mut Problems,
+) -> Option<Machine> {
+    let name = super::lab::name(&mut s, "host", scope, problems);
+    let place = s.node("link").map_or(s.place, |node| node.place);
+    let key = s.key("link");
+    let cable = match s.section(problems, "link") {
+        Some(section) => cable(section, names, problems),
+        None => {
+            let problem = Problem::new(s.place, s.key("link"), "`link` is missing");
+            let form = "link = { to = \"SWITCH\", rate = \"10gbit\", delay = \"5us\" }";
+            problems.push(problem.accepted([form]));
+            None
+        }
+    };
+    s.node("count");
+    s.later(&["cpu"]);
+    s.finish(problems);
+    let cable = cable?;
+    let port = places.get(cable.to).filter(|_| !network.is_partial).and_then(|(_, rate)| *rate);
+    if let Some(rate) = port.filter(|rate| *rate != cable.rate) {
+        let message = "a cable has one rate at both ends: that of the switch's port is another";
+        let problem = Problem::new(place, key, message);
+        let found = format!("{} bit/s", cable.rate.as_bps());
+        problems.push(problem.found(found).accepted([format!("{} bit/s", rate.as_bps())]));
+    }
+    if let Some(switch) = network.switches.get(cable.to).filter(|_| !network.is_partial) {
+        check_marks(switch, &cable, place, problems);
+    }
+    Some(Machine { name: name?, cable })
+}
+
+/// A threshold in packets, of a queue that is limited in bytes, has to be reached before that is full.
+fn check_marks(switch: &Switch, cable: &Cable, place: Place, problems: &mut Problems) {
+    for queue in switch.queue.queues() {
+        let Waiting { limit: Limit::Bytes(limit), discipline } = queue else { continue };
+        let Discipline::StepEcn { mark: Limit::Packets(mark) } = discipline else { continue };
+        let most = limit / u64::from(cable.mtu);
+        if u64::from(*mark) >= most {
+            let message = format!(
+                "{mark} packets of {} bytes do not fit the queue of `{}`: `mark` is never reached",
+                cable.mtu, switch.name
+            );
+            let problem = Problem::new(place, format!("lab.switch.{}.port", switch.name), message);
+            let range = format!("a `mark` from 1p to {}p, or a larger `limit`", most.max(2) - 1);
+            problems.push(problem.found(format!("{mark}p")).accepted([range]));
+        }
+    }
+}
+
+/// A switch that reaches itself over its uplinks would send packets around for ever.
+fn check_loops(switches: &[Switch], places: &[(Place, PortRate)], problems: &mut Problems) {
+    for (start, (switch, (place, _))) in switches.iter().zip(places).enumerate() {
+        let mut at = start;
+        for _ in 0..switches.len() {
+            match switches[at].uplink {
+                Some(cable) => at = cable.to,
+                None => break,
+            }
+            if at == start {
+                let message =
+                    format!("`{}` is in a loop of switches, and none is cut", switch.name);
+                let key = format!("lab.switch.{}.link", switch.name);
+                let problem = Problem::new(*place, key, message);
+                problems.push(problem.accepted(["a tree: one switch without `link`"]));
+                return;
+            }
+        }
+    }
+}
