@@ -66,6 +66,8 @@ pub struct Pair {
     pub mark_nth: [Vec<u64>; 2],
     /// Frames that wait longer than this for the wire are marked.
     pub mark_after: Option<Duration>,
+    /// The codepoint of segments that are made up.
+    pub made_up: ipv4::Ecn,
     /// Frames to lose by their place among all frames of an end.
     pub drop_nth: [Vec<u64>; 2],
     pub cut: [bool; 2],
@@ -147,6 +149,7 @@ impl Pair {
             mark_data: Vec::new(),
             mark_nth: [Vec::new(), Vec::new()],
             mark_after: None,
+            made_up: ipv4::Ecn::NotEct,
             drop_nth: [Vec::new(), Vec::new()],
             cut: [false; 2],
             faults: None,
@@ -336,7 +339,7 @@ impl Pair {
         let frame = self.cx.frames.insert(payload, 0);
         let segment = Segment {
             repr,
-            ecn: ipv4::Ecn::NotEct,
+            ecn: self.made_up,
             payload_offset: 0,
             payload_len: payload.len() as u32,
         };
