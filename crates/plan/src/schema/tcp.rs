@@ -4,13 +4,15 @@ use super::cc;
 use crate::diagnostic::Problems;
 use crate::reader::{self, Section, Taken, Unfit};
 use crate::tree::Node;
-use trunkline_core::tcp::config::{Algorithm, Config, Profile, Recovery};
+use trunkline_core::tcp::config::{Algorithm, Config, EcnMode, EcnSyn, Profile, Recovery};
 
 const RECOVERIES: [(&str, Recovery); 3] =
     [("timeout", Recovery::TimeoutOnly), ("newreno", Recovery::NewReno), ("sack", Recovery::Sack)];
+const ECN_MODES: [(&str, EcnMode); 3] =
+    [("off", EcnMode::Off), ("on-request", EcnMode::OnRequest), ("request", EcnMode::Request)];
 const ALGORITHMS_LATER: [&str; 3] = ["dctcp-reno", "bbr", "prague"];
 const PROFILES_LATER: [&str; 4] = ["bsd-4.3", "linux-2.2", "linux-2.4", "linux-3.18"];
-const LATER: [&str; 5] = ["ecn", "ect_on_syn", "dscp", "pacing", "keepalive"];
+const LATER: [&str; 3] = ["dscp", "pacing", "keepalive"];
 
 /// Buffers and windows in bytes: the largest a scaled window can tell (RFC 7323).
 const WINDOW_MAX: u64 = 1 << 30;
@@ -24,6 +26,7 @@ pub(super) fn tcp(section: Option<Section<'_>>, mtu: u16, problems: &mut Problem
     let mut tcp = Config::new(profile, mtu);
     tcp.algorithm = s.or(problems, "cc", tcp.algorithm, algorithm);
     cc::tuning(&mut tcp.tuning, &mut s, problems);
+    ecn(&mut tcp, &mut s, problems);
     tcp.recovery = s.or(problems, "recovery", tcp.recovery, reader::choice(&RECOVERIES, &[]));
     tcp.mss = s.opt(problems, "mss", reader::whole(1, 65_495)).or(tcp.mss);
     buffers(&mut tcp, &mut s, problems);
@@ -40,6 +43,16 @@ pub(super) fn tcp(section: Option<Section<'_>>, mtu: u16, problems: &mut Problem
     s.later(&LATER);
     s.finish(problems);
     tcp
+}
+
+fn ecn(tcp: &mut Config, s: &mut Section<'_>, problems: &mut Problems) {
+    tcp.ecn = s.or(problems, "ecn", tcp.ecn, reader::choice(&ECN_MODES, &[]));
+    let mode = tcp.ecn;
+    tcp.ecn_syn = s.or(problems, "ecn_syn", tcp.ecn_syn, |node| match reader::flag(node)? {
+        true if mode == EcnMode::Off => Err(Unfit::new("needs ecn", "ecn = \"request\"")),
+        true => Ok(EcnSyn::Capable),
+        false => Ok(EcnSyn::NotCapable),
+    });
 }
 
 fn buffers(tcp: &mut Config, s: &mut Section<'_>, problems: &mut Problems) {
