@@ -34,6 +34,13 @@ pub(super) struct Arrived {
 
 impl Host {
     pub(super) fn input(&mut self, now: Instant, cx: &mut Context, id: InterfaceId, frame: Frame) {
+        if let Some((segment, src, dst)) = Segment::read(&cx.frames, frame)
+            && self.interfaces[id.0].v4.is_some_and(|ends| ends.local == dst)
+        {
+            let headers = (wire_tcp::STAMPED_LEN - ipv4::HEADER_LEN) as u64;
+            cx.work.bytes_checksummed += headers + u64::from(segment.payload_len);
+            return self.deliver(now, cx, id, Addresses::V4 { src, dst }, frame, &segment);
+        }
         let (bytes, elided) = (cx.frames.bytes(frame), cx.frames.elided(frame));
         let read = match bytes.first().map(|byte| byte >> 4) {
             Some(6) => self.read_v6(id, bytes, elided),
@@ -99,24 +106,37 @@ impl Host {
             Ok(segment) => segment,
             Err(error) => return cx.drop_frame(frame, reason(error)),
         };
+        self.deliver(now, cx, arrived.interface, arrived.addresses, frame, &segment);
+    }
+
+    /// A segment's headers have been read: to its connection.
+    #[inline]
+    fn deliver(
+        &mut self,
+        now: Instant,
+        cx: &mut Context,
+        id: InterfaceId,
+        addresses: Addresses,
+        frame: Frame,
+        segment: &Segment,
+    ) {
         let tuple = Tuple {
-            local: SocketAddr::new(arrived.addresses.dst(), segment.repr.dst_port),
-            remote: SocketAddr::new(arrived.addresses.src(), segment.repr.src_port),
+            local: SocketAddr::new(addresses.dst(), segment.repr.dst_port),
+            remote: SocketAddr::new(addresses.src(), segment.repr.src_port),
         };
-        let id = arrived.interface;
         if let Some(connection) = self.demux.find(tuple.local.port(), &tuple.remote) {
             if let Some(slot) = self.slot_mut(connection) {
-                slot.connection.handle_frame(now, cx, frame, &segment);
+                slot.connection.handle_frame(now, cx, frame, segment);
             }
             self.touched(connection);
             self.rearm_connection(connection);
-        } else if opens(&segment) && self.is_listening(tuple.local.port()) {
-            match self.accept(now, cx, id, tuple, &segment) {
+        } else if opens(segment) && self.is_listening(tuple.local.port()) {
+            match self.accept(now, cx, id, tuple, segment) {
                 Some(_) => cx.frames.remove(frame),
                 None => cx.drop_frame(frame, DropReason::QueueFull),
             }
         } else {
-            self.refuse(cx, id, tuple, &segment);
+            self.refuse(cx, id, tuple, segment);
             cx.drop_frame(frame, DropReason::NoConnection);
         }
     }

@@ -117,6 +117,7 @@ impl Connection {
         });
         Connection {
             tuple,
+            template: Connection::template(&tuple),
             state,
             stats: Stats::default(),
             cc: build_cc(&config, agreed.mss, config.initial_window),
