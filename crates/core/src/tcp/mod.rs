@@ -12,8 +12,10 @@
 pub mod config;
 mod handshake;
 mod input;
+mod keepalive;
 mod options;
 mod output;
+mod pacing;
 mod predict;
 mod reassembly;
 mod receive_buffer;
@@ -23,6 +25,7 @@ mod runs;
 mod scoreboard;
 mod send_buffer;
 mod stats;
+mod time_wait;
 mod timer;
 mod tuple;
 mod window;
@@ -32,6 +35,7 @@ mod tests;
 
 pub use config::{Config, Profile};
 pub use handshake::reset_for;
+pub(crate) use options::stamp;
 pub use options::{MSS_DEFAULT, MSS_DEFAULT_V6, WINDOW_SHIFT_MAX};
 pub use runs::Chunk;
 pub use send_buffer::Data;
@@ -45,7 +49,9 @@ use crate::seq::SeqNumber;
 use crate::time::{Duration, Instant};
 use crate::wire;
 use crate::wire::ipv4::Ecn;
+use keepalive::Silence;
 use options::Agreed;
+use pacing::Pacer;
 use reassembly::Reassembly;
 use receive_buffer::ReceiveBuffer;
 use recovery::Repairing;
@@ -184,6 +190,8 @@ struct Acking {
     quick: u8,
     /// The next acknowledgment is to be repeated unless another one follows.
     repeat: bool,
+    /// What arrived a second time, told with the next acknowledgment (RFC 2883).
+    duplicate: Option<(SeqNumber, SeqNumber)>,
     /// Challenge ACKs in the second that began here.
     challenges: (Instant, u8),
 }
@@ -213,6 +221,7 @@ pub struct Connection {
     rtt: Estimator,
     repairing: Repairing,
     last_sent_at: Instant,
+    pacer: Pacer,
     probe_due: bool,
     /// The sequence number of a RST that leaves with the next poll.
     reset_due: Option<SeqNumber>,
@@ -226,6 +235,7 @@ pub struct Connection {
     /// Sequence number of the peer's FIN once it is known.
     peer_fin: Option<SeqNumber>,
     acking: Acking,
+    silence: Silence,
 
     agreed: Agreed,
     timers: Timers,
@@ -366,7 +376,7 @@ impl Connection {
     /// Windows and timing as they stand.
     pub fn snapshot(&self) -> Snapshot {
         Snapshot {
-            cwnd: self.cc.cwnd(),
+            cwnd: self.window(),
             ssthresh: self.cc.ssthresh(),
             snd_wnd: self.snd_wnd,
             rcv_wnd: self.rcv_wnd(),
@@ -418,6 +428,7 @@ impl Connection {
     ) {
         cx.work.segments_received += 1;
         self.stats.segments_received += 1;
+        self.silence.heard_at = now;
         let predicted = self.config.header_prediction && self.predict(now, cx, frame, segment);
         if !predicted {
             self.take_segment(now, cx, frame, segment);
@@ -452,13 +463,18 @@ impl Connection {
 
 #[cfg(test)]
 impl Connection {
+    /// What the peer will send next, and its newest timestamp.
+    pub(crate) fn newest_of_peer(&self) -> (SeqNumber, u32) {
+        (self.rcv_nxt, self.agreed.ts_recent())
+    }
+
     /// All state but the configuration and what counts the prediction itself.
     fn fingerprint(&self) -> String {
         let stats = Stats { predicted_acks: 0, predicted_data: 0, ..self.stats };
         let sending = (self.snd_una, self.snd_nxt, self.snd_wnd, self.snd_wl1, self.snd_wl2);
         let receiving = (self.rcv_nxt, self.rcv_edge, &self.receive, &self.reassembly);
         let rest = (&self.acking, &self.agreed, &self.timers, self.pending, self.fin);
-        let repair = (&self.board, &self.rtt, &self.repairing, &self.cc);
+        let repair = (&self.board, &self.rtt, &self.repairing, &self.cc, &self.pacer);
         format!("{:?}", (self.state, stats, sending, receiving, rest, repair))
     }
 }

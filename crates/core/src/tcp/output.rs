@@ -2,7 +2,6 @@
 //! FIN, probe, acknowledgment.
 
 use super::config::CwndUnit;
-use super::options::Repair;
 use super::runs::Chunk;
 use super::scoreboard::{Fate, Record};
 use super::{Connection, Fin, State, Tuple};
@@ -58,11 +57,18 @@ impl Connection {
         if let Some(segment) = self.next_new(now, cx) {
             return Some(self.send_new(now, cx, segment));
         }
+        if let Some(index) = self.next_probe().or_else(|| self.next_rescue(now)) {
+            return Some(self.send_record(now, cx, index));
+        }
         if std::mem::take(&mut self.probe_due) {
             self.stats.probes += 1;
             return Some(self.emit_empty(now, cx, self.snd_una - 1));
         }
-        if self.acking.due && self.state != State::SynSent && self.state != State::SynReceived {
+        if std::mem::take(&mut self.silence.probe_due) {
+            self.stats.keepalive_probes += 1;
+            return Some(self.emit_empty(now, cx, self.snd_una - 1));
+        }
+        if self.acking.due && self.state != State::SynSent {
             self.stats.pure_acks_sent += 1;
             return Some(self.emit_empty(now, cx, self.snd_nxt));
         }
@@ -74,8 +80,9 @@ impl Connection {
     /// here too.
     #[inline]
     pub fn is_idle(&self) -> bool {
-        let owes = self.acking.due || self.probe_due || self.reset_due.is_some();
-        let repairs = self.board.has_lost() || self.repairing.list.is_some();
+        let probes = self.probe_due || self.silence.probe_due;
+        let owes = self.acking.due || probes || self.reset_due.is_some();
+        let repairs = self.board.has_lost() || !self.repairing.is_quiet();
         let has_data = match self.fin {
             Fin::NotYet => self.send.end() != self.snd_nxt,
             Fin::Queued => true,
@@ -89,26 +96,30 @@ impl Connection {
         if self.repairing.list.is_some() {
             return self.next_of_list(now, &cx.frames);
         }
-        if !self.board.has_lost() {
+        if !self.board.has_lost() || self.repairing.holds_resends() {
             return None;
         }
         let index = self.board.next_lost()?;
         let len = self.board.record(index).len;
-        (self.repairing.is_forced() || self.window_admits(len)).then_some(index)
+        let may_leave =
+            self.repairing.is_forced() || (self.window_admits(len) && !self.is_paced_out(now));
+        may_leave.then_some(index)
     }
 
     /// Whether the congestion window admits `len` more bytes in the network.
-    fn window_admits(&self, len: u32) -> bool {
+    pub(super) fn window_admits(&self, len: u32) -> bool {
         match self.config.cwnd_unit {
             CwndUnit::Packets => self.board.len() < self.cwnd_packets(),
             CwndUnit::Bytes => {
                 let pipe = self.pipe();
-                pipe == 0 || pipe.saturating_add(len) <= self.cc.cwnd()
+                pipe == 0
+                    || pipe.saturating_add(len) <= self.window()
+                    || self.repairing.is_beyond_window()
             }
         }
     }
 
-    fn may_send_data(&self) -> bool {
+    pub(super) fn may_send_data(&self) -> bool {
         matches!(
             self.state,
             State::Established
@@ -121,7 +132,10 @@ impl Connection {
 
     /// The next new segment that may leave now: congestion window, offered window, Nagle, silly window.
     fn next_new(&mut self, now: Instant, cx: &mut Context) -> Option<NewSegment> {
-        if !self.may_send_data() || self.repairing.list.is_some() || self.board.has_lost() {
+        if !self.may_send_data() || self.repairing.list.is_some() {
+            return None;
+        }
+        if self.board.has_lost() && !self.repairing.is_beyond_window() {
             return None;
         }
         let fin_waits = self.fin == Fin::Queued;
@@ -144,6 +158,9 @@ impl Connection {
         if takes <= usable {
             let is_short = payload < mss && last && !fin_waits;
             if is_short && self.config.nagle && !self.board.is_empty() {
+                return None;
+            }
+            if self.is_paced_out(now) {
                 return None;
             }
             return Some(NewSegment { payload, fin: fin_waits && last });
@@ -192,13 +209,16 @@ impl Connection {
             seq: self.snd_nxt,
             len,
             sent_at: now,
+            order: 0,
             packet: None,
             transmissions: 0,
             fate: Fate::InFlight,
             syn: false,
             fin: segment.fin,
+            sacked_run: 1,
         });
         self.snd_nxt += len;
+        self.repairing.settle_new_send(self.snd_nxt, &mut self.stats);
         self.probe_due = false;
         self.timers.stop_persist();
         self.send_record(now, cx, self.board.len() - 1)
@@ -214,8 +234,10 @@ impl Connection {
         }
         self.board.sent(index, now);
         self.last_sent_at = now;
+        self.repairing.note_sent(record.len);
+        self.pace(now, record.payload());
         self.cc.on_sent(now, record.payload(), self.board.pipe());
-        self.start_retransmit_timer(now, cx);
+        self.start_retransmit_timer(now, cx, &record);
         let frame = self.emit_record(now, cx, &record);
         self.board.handed_out(index, cx.frames.ticket(frame));
         frame
@@ -318,20 +340,23 @@ impl Connection {
     /// As many SACK blocks as fit beside the payload.
     #[inline]
     fn sack_blocks(&self, stamped: bool, payload: u32) -> SackBlocks {
-        if self.reassembly.is_empty() || self.agreed.repair != Repair::Sack {
+        let told_twice = self.acking.duplicate;
+        let nothing = self.reassembly.is_empty() && told_twice.is_none();
+        if nothing || !self.agreed.repair.uses_sack() {
             return SackBlocks::new();
         }
         let headers = self.tuple.addresses().header_len() + HEADER_LEN_MIN;
         let taken = headers + if stamped { 12 } else { 0 };
         let room = usize::from(self.config.mtu).saturating_sub(taken + payload as usize);
         let fitting = room.saturating_sub(SACK_BASE_LEN) / SACK_BLOCK_LEN;
-        self.reassembly.blocks(fitting.min(SACK_BLOCKS_MAX))
+        self.reassembly.blocks(fitting.min(SACK_BLOCKS_MAX), told_twice)
     }
 
     /// An acknowledgment leaves: none is owed any more.
     #[inline]
     fn note_ack_sent(&mut self, now: Instant) {
         self.acking.due = false;
+        self.acking.duplicate = None;
         self.acking.last_sent = self.rcv_nxt;
         self.timers.delayed_ack = None;
         let repeat = std::mem::take(&mut self.acking.repeat);

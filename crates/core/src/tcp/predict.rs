@@ -63,7 +63,9 @@ impl Connection {
             return false;
         }
         self.note_expected(now, segment);
-        self.advance(now, cx, repr.ack, repr.options.timestamps.map(|t| t.echo));
+        let echo = repr.options.timestamps.map(|t| t.echo);
+        self.advance(now, cx, repr.ack, echo);
+        self.learn_delivered(now, echo);
         self.timers.probes_unanswered = 0;
         cx.frames.remove(frame);
         self.stats.predicted_acks += 1;

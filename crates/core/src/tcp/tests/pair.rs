@@ -56,6 +56,9 @@ pub struct Pair {
     pub logging: bool,
     /// Data segments of A to lose, counted from 0 over first transmissions and repeats alike.
     pub drop_data: Vec<u64>,
+    /// Data segments of A to delay longer, counted in the same way, and how much longer.
+    pub late_data: Vec<u64>,
+    pub late_by: Duration,
     /// Frames to lose by their place among all frames of an end.
     pub drop_nth: [Vec<u64>; 2],
     pub cut: [bool; 2],
@@ -71,7 +74,7 @@ pub struct Pair {
     data_sent: u64,
     frames_sent: [u64; 2],
     rng: Rng,
-    iss: [SeqNumber; 2],
+    pub iss: [SeqNumber; 2],
     tuples: [Tuple; 2],
 }
 
@@ -134,6 +137,8 @@ impl Pair {
             log: Vec::new(),
             logging: true,
             drop_data: Vec::new(),
+            late_data: Vec::new(),
+            late_by: Duration::ZERO,
             drop_nth: [Vec::new(), Vec::new()],
             cut: [false; 2],
             faults: None,
@@ -268,12 +273,16 @@ impl Pair {
         self.idle_at[from] = leaves;
         let nth = self.frames_sent[from];
         self.frames_sent[from] += 1;
+        let mut late = Duration::ZERO;
         let mut lost = self.cut[from] || self.drop_nth[from].contains(&nth);
         if from == A && segment.payload_len > 0 {
             lost |= self.drop_data.contains(&self.data_sent);
+            if self.late_data.contains(&self.data_sent) {
+                late = self.late_by;
+            }
             self.data_sent += 1;
         }
-        let mut arrives = leaves + self.delay;
+        let mut arrives = leaves + self.delay + late;
         if let Some(faults) = self.faults {
             lost |= self.rng.chance(faults.loss);
             if self.rng.chance(faults.duplication) {
