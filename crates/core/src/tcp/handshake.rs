@@ -105,7 +105,8 @@ impl Connection {
         connection.board.sent(0, now);
         connection.board.sent(0, now);
         connection.repairing.settle_first_send();
-        connection.start_retransmit_timer(now, cx);
+        let answer = connection.board.record(0);
+        connection.start_retransmit_timer(now, cx, &answer);
         connection
     }
 
