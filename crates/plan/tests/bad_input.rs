@@ -143,9 +143,9 @@ const CASES: &[(&str, &str, &str, &[&str])] = &[
     ),
     (
         "kind    = \"serial\"",
-        "kind = \"ethernet\"",
-        "p.toml:7:8: `kind` \"ethernet\" is not in this version",
-        &["accepted: \"serial\", \"udp\""],
+        "kind = \"cable\"",
+        "p.toml:7:8: `kind` \"cable\" is not in this version",
+        &["accepted: \"serial\", \"udp\", \"ethernet\""],
     ),
     (
         "lab     = { delay = \"50ms\", queue = \"20p\" }",
@@ -182,6 +182,18 @@ const CASES: &[(&str, &str, &str, &[&str])] = &[
         "dctcp = { shift_g = 11 }",
         "p.toml:52:30: `shift_g` is out of range",
         &["a whole number from 0 to 10"],
+    ),
+    (
+        "cc = \"reno\"",
+        "backlog = 0",
+        "p.toml:52:20: `backlog` is out of range",
+        &["a whole number from 1 to 65535"],
+    ),
+    (
+        "cc = \"reno\"",
+        "keepalive = { cuont = 3 }",
+        "p.toml:52:24: unknown key `cuont`",
+        &["accepted: idle, interval, count", "did you mean `count`?"],
     ),
     (
         "cc = \"reno\"",

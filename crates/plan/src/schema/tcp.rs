@@ -4,15 +4,21 @@ use super::cc;
 use crate::diagnostic::Problems;
 use crate::reader::{self, Section, Taken, Unfit};
 use crate::tree::Node;
-use trunkline_core::tcp::config::{Algorithm, Config, EcnMode, EcnSyn, Profile, Recovery};
+use trunkline_core::tcp::config::{
+    Algorithm, Config, EcnMode, EcnSyn, Keepalive, Profile, Recovery,
+};
 
-const RECOVERIES: [(&str, Recovery); 3] =
-    [("timeout", Recovery::TimeoutOnly), ("newreno", Recovery::NewReno), ("sack", Recovery::Sack)];
+const RECOVERIES: [(&str, Recovery); 5] = [
+    ("timeout", Recovery::TimeoutOnly),
+    ("reno", Recovery::Reno),
+    ("newreno", Recovery::NewReno),
+    ("sack", Recovery::Sack),
+    ("rack", Recovery::Rack),
+];
 const ECN_MODES: [(&str, EcnMode); 3] =
     [("off", EcnMode::Off), ("on-request", EcnMode::OnRequest), ("request", EcnMode::Request)];
 const ALGORITHMS_LATER: [&str; 3] = ["dctcp-reno", "bbr", "prague"];
-const PROFILES_LATER: [&str; 4] = ["bsd-4.3", "linux-2.2", "linux-2.4", "linux-3.18"];
-const LATER: [&str; 3] = ["dscp", "pacing", "keepalive"];
+const LATER: [&str; 1] = ["dscp"];
 
 /// Buffers and windows in bytes: the largest a scaled window can tell (RFC 7323).
 const WINDOW_MAX: u64 = 1 << 30;
@@ -27,7 +33,7 @@ pub(super) fn tcp(section: Option<Section<'_>>, mtu: u16, problems: &mut Problem
     tcp.algorithm = s.or(problems, "cc", tcp.algorithm, algorithm);
     cc::tuning(&mut tcp.tuning, &mut s, problems);
     ecn(&mut tcp, &mut s, problems);
-    tcp.recovery = s.or(problems, "recovery", tcp.recovery, reader::choice(&RECOVERIES, &[]));
+    recovery(&mut tcp, &mut s, problems);
     tcp.mss = s.opt(problems, "mss", reader::whole(1, 65_495)).or(tcp.mss);
     buffers(&mut tcp, &mut s, problems);
     tcp.dup_ack_threshold =
@@ -40,9 +46,28 @@ pub(super) fn tcp(section: Option<Section<'_>>, mtu: u16, problems: &mut Problem
     tcp.header_prediction =
         s.or(problems, "header_prediction", tcp.header_prediction, reader::flag);
     timers(&mut tcp, &mut s, problems);
+    tcp.pacing = s.or(problems, "pacing", tcp.pacing, reader::flag);
+    tcp.keepalive = keepalive(&mut s, problems);
+    tcp.backlog = s.or(problems, "backlog", tcp.backlog, reader::whole(1, 65_535));
+    tcp.syn_cookies = s.or(problems, "syn_cookies", tcp.syn_cookies, reader::flag);
     s.later(&LATER);
     s.finish(problems);
     tcp
+}
+
+fn recovery(tcp: &mut Config, s: &mut Section<'_>, problems: &mut Problems) {
+    tcp.recovery = s.or(problems, "recovery", tcp.recovery, reader::choice(&RECOVERIES, &[]));
+    let sack = tcp.recovery.uses_sack();
+    let switches: [(&str, &mut bool); 4] = [
+        ("tlp", &mut tcp.tlp),
+        ("prr", &mut tcp.prr),
+        ("frto", &mut tcp.frto),
+        ("dsack", &mut tcp.dsack),
+    ];
+    for (key, switch) in switches {
+        *switch = s.or(problems, key, *switch && sack, needing_sack(sack));
+    }
+    tcp.limited_transmit = s.or(problems, "limited_transmit", tcp.limited_transmit, reader::flag);
 }
 
 fn ecn(tcp: &mut Config, s: &mut Section<'_>, problems: &mut Problems) {
@@ -83,14 +108,33 @@ fn timers(tcp: &mut Config, s: &mut Section<'_>, problems: &mut Problems) {
     tcp.time_wait = s.or(problems, "time_wait", tcp.time_wait, reader::duration);
 }
 
+fn keepalive(s: &mut Section<'_>, problems: &mut Problems) -> Option<Keepalive> {
+    let mut s = s.section(problems, "keepalive")?;
+    let default = Keepalive::default();
+    let keepalive = Keepalive {
+        idle: s.or(problems, "idle", default.idle, reader::some_time),
+        interval: s.or(problems, "interval", default.interval, reader::some_time),
+        count: s.or(problems, "count", default.count, reader::whole(1, 255)),
+    };
+    s.finish(problems);
+    Some(keepalive)
+}
+
 fn profile(node: &Node) -> Taken<Profile> {
     let list = Profile::ALL.map(|p| (p.name(), p));
-    reader::choice(&list, &PROFILES_LATER)(node)
+    reader::choice(&list, &[])(node)
 }
 
 fn algorithm(node: &Node) -> Taken<Algorithm> {
     let list = Algorithm::ALL.map(|a| (a.name(), a));
     reader::choice(&list, &ALGORITHMS_LATER)(node)
+}
+
+fn needing_sack(sack: bool) -> impl Fn(&Node) -> Taken<bool> {
+    move |node| match reader::flag(node)? {
+        true if !sack => Err(Unfit::new("needs SACK", "recovery = \"rack\" or \"sack\"")),
+        value => Ok(value),
+    }
 }
 
 fn eifel(timestamps: bool) -> impl Fn(&Node) -> Taken<bool> {
