@@ -196,6 +196,18 @@ const CASES: &[(&str, &str, &str, &[&str])] = &[
         &["accepted: idle, interval, count", "did you mean `count`?"],
     ),
     (
+        "cc = \"reno\"",
+        "pmtu_probing = \"blakhole\"",
+        "p.toml:52:25: `pmtu_probing` \"blakhole\" is unknown",
+        &["accepted: \"off\", \"blackhole\", \"on\"", "did you mean `blackhole`?"],
+    ),
+    (
+        "cc = \"reno\"",
+        "pmtu_probing = \"on\"",
+        "p.toml:52:25: `pmtu_probing` does not go with this profile",
+        &["accepted: \"off\""],
+    ),
+    (
         "reorder = \"off\"",
         "repair = \"once\"",
         "p.toml:30:1: `repair` is not in this version",

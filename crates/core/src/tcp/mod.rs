@@ -13,6 +13,7 @@ pub mod config;
 mod handshake;
 mod input;
 mod keepalive;
+mod mtu;
 mod options;
 mod output;
 mod pacing;
@@ -50,6 +51,7 @@ use crate::time::{Duration, Instant};
 use crate::wire;
 use crate::wire::ipv4::Ecn;
 use keepalive::Silence;
+use mtu::PathMtu;
 use options::Agreed;
 use pacing::Pacer;
 use reassembly::Reassembly;
@@ -218,6 +220,7 @@ pub struct Connection {
     silence: Silence,
 
     agreed: Agreed,
+    path_mtu: PathMtu,
     timers: Timers,
     pending: Pending,
     ident: u16,
@@ -454,7 +457,8 @@ impl Connection {
         let sending = (self.snd_una, self.snd_nxt, self.snd_wnd, self.snd_wl1, self.snd_wl2);
         let receiving = (self.rcv_nxt, self.rcv_edge, &self.receive, &self.reassembly);
         let rest = (&self.acking, &self.agreed, &self.timers, self.pending, self.fin);
-        let repair = (&self.board, &self.rtt, &self.repairing, &self.cc, &self.pacer);
+        let repair =
+            (&self.board, &self.rtt, &self.repairing, &self.cc, &self.pacer, &self.path_mtu);
         format!("{:?}", (self.state, stats, sending, receiving, rest, repair))
     }
 }

@@ -2,6 +2,7 @@
 //! FIN, probe, acknowledgment.
 
 use super::config::CwndUnit;
+use super::mtu::NextProbe;
 use super::options::Repair;
 use super::runs::Chunk;
 use super::scoreboard::{Fate, Record};
@@ -70,6 +71,9 @@ impl Connection {
             return None;
         }
         let index = self.board.next_lost()?;
+        if self.board.record(index).payload() > self.agreed.mss {
+            self.cut_lost(now, index);
+        }
         let len = self.board.record(index).len;
         let may_leave =
             self.repairing.is_forced() || (self.window_admits(len) && !self.is_paced_out(now));
@@ -87,7 +91,7 @@ impl Connection {
         }
     }
 
-    fn may_send_data(&self) -> bool {
+    pub(super) fn may_send_data(&self) -> bool {
         matches!(
             self.state,
             State::Established
@@ -112,7 +116,11 @@ impl Connection {
         let mss = self.agreed.mss;
         let payload = match unsent {
             0 => 0,
-            _ => self.send.chunk_len(self.snd_nxt, mss),
+            _ => match self.next_probe(now) {
+                NextProbe::None => self.send.chunk_len(self.snd_nxt, mss),
+                NextProbe::Now(payload) => payload,
+                NextProbe::Later => return None,
+            },
         };
         let last = payload == unsent;
         if !self.window_admits(payload) && payload > 0 {
@@ -170,6 +178,7 @@ impl Connection {
         if segment.fin {
             self.fin = Fin::Sent;
         }
+        self.note_size_sent(segment.payload);
         self.board.push(Record {
             seq: self.snd_nxt,
             len,

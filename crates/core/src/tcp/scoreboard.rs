@@ -117,6 +117,10 @@ impl Scoreboard {
     pub fn is_marked(&self) -> bool {
         self.sacked | self.lost != 0
     }
+    /// Sequence numbers that wait to be sent again.
+    pub fn lost(&self) -> u32 {
+        self.lost
+    }
     pub fn has_lost(&self) -> bool {
         self.lost != 0
     }
@@ -277,6 +281,37 @@ impl Scoreboard {
         self.judged_end = self.first + self.records.len() as u64;
     }
 
+    /// Marks what is in flight with more than `payload_max` bytes of payload as lost.
+    pub fn mark_larger_lost(&mut self, payload_max: u32) {
+        for index in 0..self.records.len() {
+            let record = &mut self.records[index];
+            if record.payload() > payload_max && record.fate != Fate::Sacked {
+                if record.fate == Fate::Resent {
+                    record.fate = Fate::InFlight;
+                }
+                self.mark_lost(index);
+            }
+        }
+    }
+
+    /// Cuts a record into pieces of at most `payload_max` bytes of payload; a FIN stays with the last.
+    pub fn split(&mut self, index: usize, payload_max: u32) {
+        let mut rest = self.records[index];
+        let mut at = index;
+        while rest.payload() > payload_max {
+            self.records.insert(at, Record { len: payload_max, fin: false, ..rest });
+            rest = Record { seq: rest.seq + payload_max, len: rest.len - payload_max, ..rest };
+            at += 1;
+        }
+        self.records[at] = rest;
+        let (number, added) = (self.first + index as u64, (at - index) as u64);
+        for edge in [&mut self.sacked_end, &mut self.judged_end, &mut self.resend_from] {
+            if *edge > number {
+                *edge += added;
+            }
+        }
+    }
+
     /// Takes back the marking of records as lost that were not sent again yet.
     pub fn unmark_lost(&mut self) {
         for record in &mut self.records {
@@ -429,6 +464,35 @@ mod tests {
         blocks.push(START + 200, START + 350);
         assert_eq!(board.apply_sack(&blocks, START, START + 500), MSS);
         assert_eq!(sack(&mut board, 5, &[(2, 4)]), MSS);
+    }
+
+    #[test]
+    fn a_record_in_pieces_is_the_same_to_the_others() {
+        let mut whole = board(6);
+        sack(&mut whole, 6, &[(3, 6)]);
+        whole.judge(MSS, 3);
+        let mut cut = whole.clone();
+        cut.split(1, 30);
+        cut.check_invariants(START, START + 6 * MSS);
+        assert_eq!((cut.len(), cut.pipe(), cut.lost()), (9, whole.pipe(), whole.lost()));
+        assert_eq!(cut.record(4).len, 10);
+        let mut sent = Vec::new();
+        while let Some(index) = cut.next_lost() {
+            sent.push(cut.record(index).len);
+            cut.sent(index, Instant::ZERO);
+        }
+        assert_eq!(sent, [100, 30, 30, 30, 10, 100]);
+        assert_eq!(sack(&mut cut, 6, &[(3, 6)]), 0);
+    }
+
+    #[test]
+    fn only_what_is_larger_is_marked() {
+        let mut board = board(4);
+        board.split(1, 60);
+        board.mark_larger_lost(60);
+        board.check_invariants(START, START + 4 * MSS);
+        assert_eq!((board.lost(), board.pipe()), (3 * MSS, MSS));
+        assert_eq!(board.next_lost(), Some(0));
     }
 
     #[test]

@@ -12,6 +12,7 @@ pub mod ipv4;
 pub mod ipv6;
 pub mod slip;
 pub mod tcp;
+pub mod too_big;
 pub mod trunk;
 pub mod udp;
 pub mod vnet;

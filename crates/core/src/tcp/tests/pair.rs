@@ -59,6 +59,8 @@ pub struct Pair {
     /// Frames to lose by their place among all frames of an end.
     pub drop_nth: [Vec<u64>; 2],
     pub cut: [bool; 2],
+    /// Packets longer than this are lost.
+    pub path_mtu: Option<usize>,
     pub faults: Option<Faults>,
     pub reads: [bool; 2],
     pub received: [Vec<u8>; 2],
@@ -136,6 +138,7 @@ impl Pair {
             drop_data: Vec::new(),
             drop_nth: [Vec::new(), Vec::new()],
             cut: [false; 2],
+            path_mtu: None,
             faults: None,
             reads: [true; 2],
             received: [Vec::new(), Vec::new()],
@@ -269,6 +272,7 @@ impl Pair {
         let nth = self.frames_sent[from];
         self.frames_sent[from] += 1;
         let mut lost = self.cut[from] || self.drop_nth[from].contains(&nth);
+        lost |= self.path_mtu.is_some_and(|mtu| len > mtu);
         if from == A && segment.payload_len > 0 {
             lost |= self.drop_data.contains(&self.data_sent);
             self.data_sent += 1;
