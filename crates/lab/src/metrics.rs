@@ -11,6 +11,7 @@ use trunkline_core::frame::LinkId;
 use trunkline_core::host::ConnectionId;
 use trunkline_core::tcp::{Connection, Stats};
 use trunkline_core::time::{Duration, Instant};
+use trunkline_core::units::BitRate;
 use trunkline_plan::model::{self, Clock, Plan};
 
 /// Metrics of one thing, by name; none where one does not apply.
@@ -27,6 +28,8 @@ pub(crate) struct Measured {
     pub(crate) failures: Vec<(String, String)>,
     /// What else a reader should know of a flow, by its name.
     pub(crate) notes: BTreeMap<String, String>,
+    /// What `ss -ti` would tell of a flow's sender, by its name.
+    pub(crate) tokens: BTreeMap<String, String>,
     pub(crate) packet_hops: u64,
     pub(crate) virtual_time: Duration,
 }
@@ -54,11 +57,14 @@ pub(crate) fn measure(plan: &Plan, world: &World) -> Measured {
     let mut causes = BTreeMap::new();
     let mut failures = Vec::new();
     let mut notes = BTreeMap::new();
+    let mut tokens = BTreeMap::new();
     for (index, (flow, app)) in plan.lab.flows.iter().zip(&world.apps).enumerate() {
         let (metrics, cause) = match app {
             App::Bulk(bulk) => {
                 failures.extend(failure(&bulk.record).map(|how| (flow.name.clone(), how)));
                 notes.extend(bulk_note(world, bulk).map(|note| (flow.name.clone(), note)));
+                let sender = connection(world, bulk.hosts()[0], bulk.sender());
+                tokens.extend(sender.map(|c| (flow.name.clone(), c.tokens().to_string())));
                 (bulk_metrics(plan, world, index, flow, bulk), bulk_cause(bulk))
             }
             App::Ping(ping) => (ping_metrics(ping, end), ping_cause(ping)),
@@ -71,7 +77,7 @@ pub(crate) fn measure(plan: &Plan, world: &World) -> Measured {
         .collect();
     let virtual_time = end - Instant::ZERO;
     let packet_hops = world.packet_hops;
-    Measured { flows, links, causes, failures, notes, packet_hops, virtual_time }
+    Measured { flows, links, causes, failures, notes, tokens, packet_hops, virtual_time }
 }
 
 /// How a transfer failed, whatever it was worth until then.
@@ -134,7 +140,7 @@ fn bulk_metrics(
     let receiver = connection(world, bulk.hosts()[1], bulk.receiver());
     let ceiling = sender.and_then(|c| ceiling(plan, flow, c));
     let raw: f64 = members(plan, flow)
-        .map(|(rate, link)| 8.0 * rate / link.framing.line.bits_per_byte() as f64)
+        .map(|(rate, link)| 8.0 * rate.as_bps() as f64 / link.framing.line.bits_per_byte() as f64)
         .sum();
     let order = world.observer.order(FIRST_PORT + index as u16);
     let stats = |pick: fn(&Stats) -> u64| sender.map(|c| pick(c.stats()) as f64);
@@ -208,12 +214,15 @@ fn stop_watch(flow: &model::Flow, bulk: &bulk::Bulk) -> Option<f64> {
 }
 
 /// The members of a flow's bond with their rates in its direction, in bits per second.
-fn members<'a>(plan: &'a Plan, flow: &model::Flow) -> impl Iterator<Item = (f64, &'a model::Link)> {
+fn members<'a>(
+    plan: &'a Plan,
+    flow: &model::Flow,
+) -> impl Iterator<Item = (BitRate, &'a model::Link)> {
     let up = flow.direction == model::Direction::Up;
     plan.bonds[flow.bond].members.iter().map(move |&member| {
         let link = &plan.links[member];
         let rate = if up { link.rate.up } else { link.rate.down };
-        (rate.as_bps() as f64, link)
+        (rate, link)
     })
 }
 
@@ -222,12 +231,12 @@ fn members<'a>(plan: &'a Plan, flow: &model::Flow) -> impl Iterator<Item = (f64,
 fn ceiling(plan: &Plan, flow: &model::Flow, connection: &Connection) -> Option<f64> {
     let snapshot = connection.snapshot();
     let payload = u64::from(snapshot.mss);
-    let len = payload + u64::from(snapshot.header_len);
+    let header = u64::from(snapshot.header_len);
     (payload > 0).then(|| {
         members(plan, flow)
             .map(|(rate, link)| {
-                let wire_bits = link.mean_wire_millibits(len) as f64 / 1000.0;
-                rate * 8.0 * payload as f64 / wire_bits
+                let wire_bits = link.mean_segment_millibits(rate, payload, header) as f64 / 1000.0;
+                rate.as_bps() as f64 * 8.0 * payload as f64 / wire_bits
             })
             .sum()
     })

@@ -1,6 +1,6 @@
-//! The engine: hosts, links and chips on one virtual time line.
+//! The engine: hosts, links and what links share on one virtual time line.
 //!
-//! Every source of events (a host's timers, a channel, a chip, an application, a fault) has one
+//! Every source of events (a host's timers, a channel, a medium, an application, a fault) has one
 //! deadline. The loop takes the earliest, ties in the order they were scheduled, lets it happen and
 //! serves the hosts it touched until nothing moves any more.
 
@@ -13,9 +13,8 @@ use trunkline_core::bond::MemberConfig;
 use trunkline_core::deadlines::Deadlines;
 use trunkline_core::frame::{Burst, Frame, LinkChange, LinkId};
 use trunkline_core::host::{Event, Host, InterfaceId};
-use trunkline_core::link::Pacer;
 use trunkline_core::link::channel::{Channel, Offered, Started};
-use trunkline_core::link::chip::Chip;
+use trunkline_core::link::{Medium, Outcome, Pacer};
 use trunkline_core::time::{Duration, Instant};
 use trunkline_plan::model::FaultKind;
 
@@ -84,7 +83,8 @@ impl Lane {
 /// A link: a lane up and a lane down.
 pub(crate) struct Link {
     pub(crate) lanes: [Lane; 2],
-    pub(crate) chip: Option<usize>,
+    /// What it shares with other links.
+    pub(crate) medium: Option<usize>,
     /// Whether its ends see a carrier.
     pub(crate) up: bool,
     /// Whether it loses everything while they do.
@@ -117,7 +117,7 @@ pub struct World {
     pub(crate) cx: Context,
     pub(crate) hosts: Vec<Host>,
     pub(crate) links: Vec<Link>,
-    pub(crate) chips: Vec<Chip>,
+    pub(crate) media: Vec<Medium>,
     pub(crate) apps: Vec<App>,
     pub(crate) faults: Vec<Fault>,
     pub(crate) observer: Observer,
@@ -138,7 +138,7 @@ pub struct World {
 enum Source {
     Host(usize),
     Lane(usize, usize),
-    Chip(usize),
+    Medium(usize),
     App(usize),
     Fault(usize),
 }
@@ -150,7 +150,7 @@ impl Source {
         let (kind, index) = match self {
             Source::Host(i) => (0, i),
             Source::Lane(link, lane) => (1, 2 * link + lane),
-            Source::Chip(i) => (2, i),
+            Source::Medium(i) => (2, i),
             Source::App(i) => (3, i),
             Source::Fault(i) => (4, i),
         };
@@ -162,7 +162,7 @@ impl Source {
         match number % Self::KINDS {
             0 => Source::Host(index),
             1 => Source::Lane(index / 2, index % 2),
-            2 => Source::Chip(index),
+            2 => Source::Medium(index),
             3 => Source::App(index),
             _ => Source::Fault(index),
         }
@@ -175,7 +175,12 @@ impl World {
         self.packet_hops
     }
 
-    pub(crate) fn new(hosts: Vec<Host>, links: Vec<Link>, chips: Vec<Chip>, cx: Context) -> World {
+    pub(crate) fn new(
+        hosts: Vec<Host>,
+        links: Vec<Link>,
+        media: Vec<Medium>,
+        cx: Context,
+    ) -> World {
         let mut paced = vec![Vec::new(); hosts.len()];
         for (index, link) in links.iter().enumerate() {
             for (lane, this) in link.lanes.iter().enumerate().filter(|(_, l)| l.pacer.is_some()) {
@@ -190,7 +195,7 @@ impl World {
             ports: (0..hosts.len()).map(|host| ports(&links, host)).collect(),
             hosts,
             links,
-            chips,
+            media,
             apps: Vec::new(),
             faults: Vec::new(),
             observer: Observer::default(),
@@ -258,7 +263,7 @@ impl World {
                 self.serve(host);
             }
             Source::Lane(link, lane) => self.lane_due(link, lane),
-            Source::Chip(chip) => self.chip_due(chip),
+            Source::Medium(medium) => self.medium_due(medium),
             Source::App(app) => {
                 let mut call = Call { now: at, cx: &mut self.cx, hosts: &mut self.hosts };
                 self.apps[app].handle_timeout(&mut call);
@@ -311,12 +316,16 @@ impl World {
         self.serve(to);
     }
 
-    fn chip_due(&mut self, chip: usize) {
-        while let Some(slot) = self.chips[chip].poll_finished(self.now) {
-            self.finish(usize::from(slot) / 2, usize::from(slot) % 2);
+    fn medium_due(&mut self, medium: usize) {
+        while let Some((slot, outcome)) = self.media[medium].poll_finished(self.now) {
+            let (link, lane) = (usize::from(slot) / 2, usize::from(slot) % 2);
+            if outcome == Outcome::GivenUp {
+                self.links[link].lanes[lane].channel.give_up();
+            }
+            self.finish(link, lane);
         }
-        let next = self.chips[chip].next_finish();
-        self.arm(Source::Chip(chip), next);
+        let next = self.media[medium].next_finish();
+        self.arm(Source::Medium(medium), next);
     }
 
     /// A frame has left the transmitter: begin the next, and tell a sender that nothing else tells.
@@ -324,9 +333,11 @@ impl World {
         let this = &mut self.links[link].lanes[lane];
         let bytes = this.channel.finish(self.now, &mut self.cx);
         if this.has_queue() {
-            let resumed = this.channel.resume(self.now, &mut self.cx);
-            self.packet_hops += u64::from(resumed.is_some());
+            if let Some(started) = this.channel.resume(self.now, &mut self.cx) {
+                self.started(link, lane, started);
+            }
         }
+        let this = &self.links[link].lanes[lane];
         let (from, is_paced) = (this.from, this.pacer.is_some());
         self.begin_next(link, lane);
         if !is_paced {
@@ -334,7 +345,7 @@ impl World {
             self.serve(from);
         }
         let this = &self.links[link];
-        let arms_itself = this.chip.is_none() && !is_paced;
+        let arms_itself = this.medium.is_none() && !is_paced;
         if !arms_itself || this.lanes[lane].channel.idle() {
             self.arm_lane(link, lane);
         }
@@ -344,9 +355,12 @@ impl World {
     fn begin_next(&mut self, link: usize, lane: usize) {
         let this = &mut self.links[link].lanes[lane];
         if this.has_queue() {
-            while let Some(frame) = this.handed.pop_front() {
-                let offered = this.channel.offer(self.now, &mut self.cx, frame);
-                self.packet_hops += u64::from(matches!(offered, Offered::Started(_)));
+            while let Some(frame) = self.links[link].lanes[lane].handed.pop_front() {
+                let this = &mut self.links[link].lanes[lane];
+                if let Offered::Started(started) = this.channel.offer(self.now, &mut self.cx, frame)
+                {
+                    self.started(link, lane, started);
+                }
             }
             return self.arm_lane(link, lane);
         }
@@ -359,16 +373,21 @@ impl World {
 
     /// Starts a frame on a channel that is idle.
     fn begin(&mut self, link: usize, lane: usize, frame: Frame) {
-        let this = &mut self.links[link];
+        let this = &mut self.links[link].lanes[lane];
+        let started = this.channel.start(self.now, &mut self.cx, frame);
+        self.started(link, lane, started);
+        if matches!(started, Started::At(_)) {
+            self.arm_lane(link, lane);
+        }
+    }
+
+    /// A channel has begun with a frame; where a medium decides when that ends, it has to know.
+    fn started(&mut self, link: usize, lane: usize, started: Started) {
         self.packet_hops += 1;
-        let started = this.lanes[lane].channel.start(self.now, &mut self.cx, frame);
-        match (started, this.chip) {
-            (Started::OnChip { bits, rate }, Some(chip)) => {
-                self.chips[chip].start(self.now, (2 * link + lane) as u16, bits, rate);
-                let next = self.chips[chip].next_finish();
-                self.arm(Source::Chip(chip), next);
-            }
-            _ => self.arm_lane(link, lane),
+        if let (Started::OnChip { bits, rate }, Some(medium)) = (started, self.links[link].medium) {
+            self.media[medium].start(self.now, (2 * link + lane) as u16, bits, rate);
+            let next = self.media[medium].next_finish();
+            self.arm(Source::Medium(medium), next);
         }
     }
 

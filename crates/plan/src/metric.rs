@@ -38,6 +38,7 @@ pub(crate) enum Owner {
     Link,
     Bond,
     Chip,
+    Segment,
     Bulk,
     Ping,
     /// A flow of which it is not known what it does: its own errors are told already.
@@ -58,6 +59,7 @@ impl Owner {
             Owner::Link => "link",
             Owner::Bond => "bond",
             Owner::Chip => "chip",
+            Owner::Segment => "segment",
             Owner::Bulk => "bulk flow",
             Owner::Ping => "ping flow",
             Owner::Flow => "flow",
@@ -67,7 +69,7 @@ impl Owner {
     fn metrics(self) -> Vec<&'static str> {
         match self {
             Owner::Link => LINK.to_vec(),
-            Owner::Bond | Owner::Chip => Vec::new(),
+            Owner::Bond | Owner::Chip | Owner::Segment => Vec::new(),
             Owner::Bulk => BULK.to_vec(),
             Owner::Ping => PING.to_vec(),
             Owner::Flow => [&BULK[..], &PING].concat(),

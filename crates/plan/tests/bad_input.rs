@@ -143,9 +143,9 @@ const CASES: &[(&str, &str, &str, &[&str])] = &[
     ),
     (
         "kind    = \"serial\"",
-        "kind = \"ethernet\"",
-        "p.toml:7:8: `kind` \"ethernet\" is not in this version",
-        &["accepted: \"serial\", \"udp\""],
+        "kind = \"cable\"",
+        "p.toml:7:8: `kind` \"cable\" is not in this version",
+        &["accepted: \"serial\", \"udp\", \"ethernet\""],
     ),
     (
         "lab     = { delay = \"50ms\", queue = \"20p\" }",
@@ -206,6 +206,24 @@ const CASES: &[(&str, &str, &str, &[&str])] = &[
         "pmtu_probing = \"on\"",
         "p.toml:52:25: `pmtu_probing` does not go with this profile",
         &["accepted: \"off\""],
+    ),
+    (
+        "cc = \"reno\"",
+        "dctcp = { alpha_on_init = 1025 }",
+        "p.toml:52:36: `alpha_on_init` is out of range",
+        &["a whole number from 0 to 1024"],
+    ),
+    (
+        "cc = \"reno\"",
+        "ecn = \"on\"",
+        "p.toml:52:16: `ecn` \"on\" is unknown",
+        &["accepted: \"off\", \"on-request\", \"request\""],
+    ),
+    (
+        "cc = \"reno\"",
+        "ecn = \"off\", ecn_syn = true",
+        "p.toml:52:33: `ecn_syn` needs ecn",
+        &["ecn = \"request\""],
     ),
     (
         "reorder = \"off\"",

@@ -125,10 +125,7 @@ pub(super) fn answer(now: Instant, config: &Config, syn: &Segment) -> Answer {
 
 /// The configuration where a cookie carries nothing but the segment size.
 pub(super) fn unstamped(config: &Config) -> Config {
-    let recovery = match config.recovery {
-        Recovery::Sack => Recovery::NewReno,
-        other => other,
-    };
+    let recovery = if config.recovery.uses_sack() { Recovery::NewReno } else { config.recovery };
     Config { timestamps: false, window_scale: false, eifel: false, recovery, ..config.clone() }
 }
 

@@ -10,7 +10,7 @@ use crate::wire::ip::Addresses;
 use crate::wire::ipv4::{self, Ecn, Protocol};
 use crate::wire::{self, Integrity, ipv6, tcp as wire_tcp, too_big};
 use crate::work::DropReason;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 /// Hops a packet may make (the value RFC 1700 recommends).
 const TTL: u8 = 64;
@@ -106,7 +106,10 @@ impl Host {
             local: SocketAddr::new(arrived.addresses.dst(), segment.repr.dst_port),
             remote: SocketAddr::new(arrived.addresses.src(), segment.repr.src_port),
         };
-        let (id, found) = (arrived.interface, self.demux.find(tuple.local.port(), &tuple.remote));
+        if !is_one_host(tuple.remote.ip()) {
+            return cx.drop_frame(frame, DropReason::NotForUs);
+        }
+        let (id, found) = (arrived.interface, self.open_connection(&tuple));
         let asks = opens(&segment) && self.is_listening(tuple.local.port());
         if let Some(connection) = found {
             let slot = self.slot_mut(connection).filter(|_| asks);
@@ -123,6 +126,14 @@ impl Host {
             self.refuse(cx, id, tuple, &segment);
             cx.drop_frame(frame, DropReason::NoConnection);
         }
+    }
+
+    /// The connection between two ends. One that has ended is none any more, though the application has
+    /// not forgotten it yet: what comes for it is refused, or opens another.
+    fn open_connection(&self, tuple: &Tuple) -> Option<ConnectionId> {
+        let id = self.demux.find(tuple.local.port(), &tuple.remote)?;
+        let slot = self.slot(id)?;
+        (slot.connection.state() != tcp::State::Closed).then_some(id)
     }
 
     /// Hands a segment to its connection.
@@ -220,6 +231,12 @@ impl Host {
             }
         }
     }
+}
+
+/// Whether an address can be that of one host (RFC 9293, 3.9.2.3; RFC 1122, 3.2.1.3).
+pub(super) fn is_one_host(address: IpAddr) -> bool {
+    let is_broadcast = address == IpAddr::V4(Ipv4Addr::BROADCAST);
+    !address.is_multicast() && !is_broadcast && !address.is_unspecified()
 }
 
 /// Whether a segment asks for a connection.

@@ -32,7 +32,7 @@ pub use echo::Echo;
 pub use listen::ListenStats;
 pub use sockets::ConnectError;
 
-/// A connection of one host. Never reused.
+/// A connection of one host. Given to another only after it was forgotten.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
 pub struct ConnectionId(u32);
 
@@ -49,6 +49,16 @@ pub enum Event {
     Accepted(ConnectionId),
     /// An answer to [`Host::send_echo`].
     EchoReply(Echo),
+}
+
+impl Event {
+    /// Whose it is, if a connection's.
+    pub fn connection(&self) -> Option<ConnectionId> {
+        match self {
+            Event::Tcp(id, _) | Event::Accepted(id) => Some(*id),
+            Event::EchoReply(_) => None,
+        }
+    }
 }
 
 /// The two ends of a point-to-point link.
@@ -119,6 +129,8 @@ pub struct Host {
     links: Vec<Option<InterfaceId>>,
     /// By number; none where one was forgotten.
     connections: Vec<Option<Slot>>,
+    /// Numbers of connections that are free again.
+    forgotten: Vec<ConnectionId>,
     demux: Demux,
     listeners: Vec<Listener>,
     listen_stats: ListenStats,
@@ -141,6 +153,7 @@ impl Host {
             interfaces: Vec::new(),
             links: Vec::new(),
             connections: Vec::new(),
+            forgotten: Vec::new(),
             demux: Demux::default(),
             listeners: Vec::new(),
             listen_stats: ListenStats::default(),

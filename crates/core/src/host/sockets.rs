@@ -12,7 +12,7 @@ use std::net::SocketAddr;
 /// Why a connection could not be opened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ConnectError {
-    /// No interface reaches the address.
+    /// No interface reaches the address, or it is not that of one host.
     NoRoute,
     /// Every dynamic port is in use towards it.
     NoPort,
@@ -28,7 +28,8 @@ impl Host {
         remote: impl Into<SocketAddr>,
     ) -> Result<ConnectionId, ConnectError> {
         let remote = remote.into();
-        let interface = self.route(remote.ip()).ok_or(ConnectError::NoRoute)?;
+        let route = self.route(remote.ip()).filter(|_| super::input::is_one_host(remote.ip()));
+        let interface = route.ok_or(ConnectError::NoRoute)?;
         let address = self.interfaces[interface.0].local_for(remote.ip());
         let address = address.ok_or(ConnectError::NoRoute)?;
         let port = self.free_port(&remote).ok_or(ConnectError::NoPort)?;
@@ -58,13 +59,22 @@ impl Host {
         connection: Connection,
         stage: Stage,
     ) -> ConnectionId {
-        let id = ConnectionId(self.connections.len() as u32);
+        let id = self.free_slot();
         let tuple = connection.tuple();
         let flow = flow_hash(&tuple);
         self.demux.insert(tuple.local.port(), &tuple.remote, id);
-        self.connections.push(Some(Slot { connection, interface, flow, runnable: false, stage }));
+        let slot = Slot { connection, interface, flow, runnable: false, stage };
+        self.connections[id.0 as usize] = Some(slot);
         self.serve(now, cx, id);
         id
+    }
+
+    /// The number that was forgotten last, or a new one.
+    fn free_slot(&mut self) -> ConnectionId {
+        self.forgotten.pop().unwrap_or_else(|| {
+            self.connections.push(None);
+            ConnectionId((self.connections.len() - 1) as u32)
+        })
     }
 
     /// Hands data over for sending; answers how many bytes were taken. The rest waits for `Writable`.
@@ -108,18 +118,36 @@ impl Host {
         }
     }
 
+    /// Gives a connection up: the peer is sent a reset, ahead of everything that waits, and nothing more
+    /// is delivered. It may be forgotten at once.
+    pub fn abort(&mut self, now: Instant, cx: &mut Context, id: ConnectionId) {
+        let Some(slot) = self.slot_mut(id) else {
+            return;
+        };
+        slot.connection.abort(now);
+        let interface = slot.interface;
+        if let Some(reset) = slot.connection.poll_transmit(now, cx) {
+            self.post(cx, interface, reset);
+        }
+        self.serve(now, cx, id);
+    }
+
     /// Looks at a connection.
     pub fn connection(&self, id: ConnectionId) -> Option<&Connection> {
         self.slot(id).map(|slot| &slot.connection)
     }
 
-    /// Forgets a connection that has reached its end.
+    /// Forgets a connection that has reached its end, with what was still to be told of it. Its number
+    /// may be given to another.
     pub fn forget(&mut self, cx: &mut Context, id: ConnectionId) {
         if let Some(mut slot) = self.connections.get_mut(id.0 as usize).and_then(Option::take) {
             slot.connection.release(cx);
             let tuple = slot.connection.tuple();
             self.demux.remove(tuple.local.port(), &tuple.remote, id);
             self.deadlines.set(super::DEADLINE_CONNECTIONS + id.0, None);
+            self.interfaces[slot.interface.0].runnable.retain(|other| *other != id);
+            self.events.retain(|event| event.connection() != Some(id));
+            self.forgotten.push(id);
         }
     }
 }

@@ -203,6 +203,38 @@ fn a_segment_for_nobody_is_answered_with_a_reset() {
 }
 
 #[test]
+fn a_connection_given_up_resets_the_peer_and_its_number_is_given_again() {
+    let mut pair = Pair::new();
+    let config = Config::new(Profile::Modern, 1500);
+    pair.hosts[1].listen(80, config.clone());
+    let remote = SocketAddrV4::new(ADDRESSES[1], 80);
+    let connect = |pair: &mut Pair| {
+        let (now, config) = (pair.now, config.clone());
+        pair.hosts[0].connect(now, &mut pair.cx, config, remote).expect("a route")
+    };
+    let client = connect(&mut pair);
+    pair.settle();
+    let accepted = pair.events(1);
+    let Event::Accepted(server) = accepted[0] else { panic!("{accepted:?}") };
+
+    let written = pair.hosts[0].write(pair.now, &mut pair.cx, client, Data::Bytes(b"lost"));
+    assert_eq!(written, 4);
+    pair.hosts[0].abort(pair.now, &mut pair.cx, client);
+    pair.hosts[0].forget(&mut pair.cx, client);
+    assert!(pair.hosts[0].connection(client).is_none());
+    pair.settle();
+    assert_eq!(pair.events(0), [], "nothing is told of what was forgotten");
+    assert!(pair.events(1).contains(&Event::Tcp(server, tcp::Event::Reset)));
+    pair.hosts[1].forget(&mut pair.cx, server);
+
+    assert_eq!(connect(&mut pair), client, "the number is free again");
+    pair.settle();
+    assert_eq!(pair.events(0), [Event::Tcp(client, tcp::Event::Connected)]);
+    assert_eq!(pair.events(1)[0], Event::Accepted(server));
+    pair.hosts.iter().for_each(Host::check_invariants);
+}
+
+#[test]
 fn an_echo_comes_back_with_its_numbers() {
     let mut pair = Pair::new();
     let echo = Echo { peer: ADDRESSES[1].into(), ident: 7, seq: 3, payload_len: 56 };
@@ -273,4 +305,51 @@ fn what_is_not_for_us_is_a_counted_drop() {
     assert_eq!(pair.cx.work.dropped(crate::work::DropReason::NotForUs), 1);
     assert_eq!(pair.cx.work.drops.iter().sum::<u64>(), 2);
     assert_eq!(pair.cx.frames.live(), 0);
+}
+
+#[test]
+fn nobody_connects_to_many() {
+    let mut pair = Pair::new();
+    let config = Config::new(Profile::Modern, 1500);
+    let only = pair.hosts[0].interface_of(LINK).expect("is attached");
+    pair.hosts[0].set_default_route(only);
+    for address in [Ipv4Addr::BROADCAST, Ipv4Addr::new(224, 0, 0, 1), Ipv4Addr::UNSPECIFIED] {
+        let remote = SocketAddrV4::new(address, 80);
+        let refused = pair.hosts[0].connect(pair.now, &mut pair.cx, config.clone(), remote);
+        assert_eq!(refused, Err(ConnectError::NoRoute));
+    }
+}
+
+#[test]
+fn what_comes_after_the_end_is_refused_and_the_next_connection_stays() {
+    let mut pair = Pair::new();
+    let config = Config::new(Profile::Modern, 1500);
+    pair.hosts[1].listen(80, config.clone());
+    let remote = SocketAddrV4::new(ADDRESSES[1], 80);
+    let client = pair.hosts[0].connect(pair.now, &mut pair.cx, config.clone(), remote);
+    pair.settle();
+    let Event::Accepted(first) = pair.events(1)[0] else { panic!("accepted") };
+    // The server gives up unheard; the client's next segment finds nobody.
+    pair.hosts[1].abort(pair.now, &mut pair.cx, first);
+    let mut lost = Burst::new();
+    pair.hosts[1].poll_transmit(pair.now, &mut pair.cx, LINK, &mut lost);
+    for frame in lost.frames {
+        pair.hosts[1].handle_transmitted(pair.now, &mut pair.cx, LINK, 40);
+        pair.cx.frames.remove(frame);
+    }
+    let client = client.expect("a route");
+    pair.hosts[0].write(pair.now, &mut pair.cx, client, Data::Bytes(b"hello"));
+    pair.settle();
+    assert!(pair.events(0).contains(&Event::Tcp(client, tcp::Event::Reset)));
+    assert_eq!(pair.cx.work.dropped(DropReason::NoConnection), 1);
+    // The same port again, while neither end has forgotten.
+    pair.hosts[0].next_port = EPHEMERAL_PORT_FIRST;
+    pair.hosts[0].forget(&mut pair.cx, client);
+    let again = pair.hosts[0].connect(pair.now, &mut pair.cx, config, remote).expect("a route");
+    pair.settle();
+    pair.hosts[1].forget(&mut pair.cx, first);
+    pair.hosts[0].write(pair.now, &mut pair.cx, again, Data::Bytes(b"hello"));
+    pair.settle();
+    let readable = |event: &Event| matches!(event, Event::Tcp(_, tcp::Event::Readable));
+    assert!(pair.events(1).iter().any(readable));
 }

@@ -67,6 +67,7 @@ impl Connection {
                 Some(stamps) if self.agreed.is_old(now, stamps.value) => {
                     self.stats.paws_drops += 1;
                     self.acking.due = true;
+                    self.report_old(segment);
                     return false;
                 }
                 Some(_) => {}
@@ -76,6 +77,7 @@ impl Connection {
         if !self.is_acceptable(segment) {
             if !is_reset {
                 self.acking.due = true;
+                self.report_old(segment);
                 self.restart_time_wait(now, segment);
             }
             return false;
@@ -155,21 +157,18 @@ impl Connection {
             }
             return !too_old;
         }
+        self.hear_echo(repr.flags);
         let window_changed = self.take_window(segment);
-        let newly_sacked = match self.agreed.repair {
-            Repair::Sack if !repr.options.sack.is_empty() => {
-                self.board.apply_sack(&repr.options.sack, self.snd_una, self.snd_nxt)
-            }
-            _ => 0,
-        };
+        let before = self.take_sacks(segment);
         if repr.ack.gt(self.snd_una) {
             self.advance(now, cx, repr.ack, repr.options.timestamps.map(|t| t.echo));
         } else {
             let is_pure = segment.sequence_len() == 0 && !window_changed;
-            self.take_duplicate_ack(now, is_pure, newly_sacked);
+            self.take_duplicate_ack(now, is_pure, before.newly_sacked);
         }
         self.timers.probes_unanswered = 0;
-        self.detect_loss(now);
+        self.judge_ack(now, &before, segment);
+        self.answer_echo(now);
         self.step_closing(now);
         true
     }
@@ -179,8 +178,8 @@ impl Connection {
             return;
         }
         let counts = match self.agreed.repair {
-            Repair::Sack => newly_sacked > 0,
-            Repair::NewReno | Repair::TimeoutOnly => is_pure,
+            Repair::Sack | Repair::Rack => newly_sacked > 0,
+            Repair::NewReno | Repair::Reno | Repair::TimeoutOnly => is_pure,
         };
         if counts {
             self.stats.dup_acks += 1;
@@ -212,17 +211,18 @@ impl Connection {
         let rtt = self.sample_rtt(now, &acked, echo);
         let phase = self.repairing.phase();
         self.recover_on_advance(now, &acked, echo);
+        self.end_cut(now);
         // Where growth is per ACK, the active opener's SYN counts and the passive opener's does not.
         if acked.payload > 0 || self.is_own_active_syn(&acked) {
             self.cc.on_ack(&AckSample {
                 now,
                 acked: acked.payload,
-                acked_ce: 0,
+                acked_ce: self.ecn.marked_of(acked.payload),
                 rtt,
                 in_flight_before,
                 snd_una: self.snd_una,
                 snd_nxt: self.snd_nxt,
-                phase,
+                phase: self.ecn.phase(phase),
             });
         }
         self.trim_resend_list();
@@ -282,6 +282,7 @@ impl Connection {
         let skip = if seq.lt(self.rcv_nxt) { self.rcv_nxt - seq } else { 0 };
         let room = self.rcv_edge - seq.max(self.rcv_nxt);
         let len = segment.payload_len.saturating_sub(skip).min(room);
+        self.report_old(segment);
         if len == 0 {
             if segment.payload_len > 0 {
                 self.acking.due = true;
@@ -289,6 +290,7 @@ impl Connection {
             cx.frames.remove(frame);
             return;
         }
+        self.take_mark(segment);
         let piece =
             Piece { seq: seq + skip, len, frame, offset: segment.payload_offset as u32 + skip };
         if piece.seq == self.rcv_nxt && self.reassembly.is_empty() {
@@ -301,7 +303,9 @@ impl Connection {
             self.acking.repeat = true;
         }
         self.acking.due = true;
-        self.reassembly.insert(&mut cx.frames, piece);
+        if let Some((left, right)) = self.reassembly.insert(&mut cx.frames, piece) {
+            self.report_duplicate(left, right);
+        }
         while let Some(piece) = self.reassembly.pop(&mut cx.frames, self.rcv_nxt) {
             self.append(cx, piece);
         }
@@ -333,7 +337,7 @@ impl Connection {
         } else if unacked > held || self.config.delayed_ack.is_zero() {
             self.acking.due = true;
         } else if self.timers.delayed_ack.is_none() {
-            self.timers.delayed_ack = Some(now + self.config.delayed_ack);
+            self.timers.delayed_ack = Some(self.config.ack_deadline(now));
             cx.work.timer_arms += 1;
         }
     }

@@ -129,7 +129,7 @@ impl Connection {
 
     /// Whether the next new segment is a probe.
     #[inline]
-    pub(super) fn next_probe(&mut self, now: Instant) -> NextProbe {
+    pub(super) fn next_size_probe(&mut self, now: Instant) -> NextProbe {
         if now < self.path_mtu.probe_from {
             return NextProbe::None;
         }
@@ -200,7 +200,7 @@ impl Connection {
             self.stats.mtu_probes_lost += 1;
             let is_alone = self.board.lost() == record.len;
             if is_alone && self.repairing.phase() == Phase::Recovery {
-                self.cc.on_undo(now);
+                self.take_back_reaction(now);
             }
         }
         self.board.split(index, self.agreed.mss);
@@ -226,6 +226,7 @@ impl Connection {
             self.path_mtu.timeouts = 0;
             self.set_packet_size(next);
             self.stats.mtu_reductions += 1;
+            self.board.mark_larger_lost(self.agreed.mss);
         }
     }
 

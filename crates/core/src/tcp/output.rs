@@ -2,8 +2,8 @@
 //! FIN, probe, acknowledgment.
 
 use super::config::CwndUnit;
+use super::ecn::Packet;
 use super::mtu::NextProbe;
-use super::options::Repair;
 use super::runs::Chunk;
 use super::scoreboard::{Fate, Record};
 use super::{Connection, Fin, State};
@@ -41,11 +41,17 @@ impl Connection {
             self.release(cx);
             return None;
         }
+        if let Some(frame) = self.emit_owed(now, cx) {
+            return Some(frame);
+        }
         if let Some(index) = self.next_resend(now, cx) {
             return Some(self.send_record(now, cx, index));
         }
         if let Some(segment) = self.next_new(now, cx) {
             return Some(self.send_new(now, cx, segment));
+        }
+        if let Some(index) = self.next_probe().or_else(|| self.next_rescue(now)) {
+            return Some(self.send_record(now, cx, index));
         }
         if std::mem::take(&mut self.probe_due) {
             self.stats.probes += 1;
@@ -67,7 +73,7 @@ impl Connection {
         if self.repairing.list.is_some() {
             return self.next_of_list(now, &cx.frames);
         }
-        if !self.board.has_lost() {
+        if !self.board.has_lost() || self.repairing.holds_resends() {
             return None;
         }
         let index = self.board.next_lost()?;
@@ -81,12 +87,17 @@ impl Connection {
     }
 
     /// Whether the congestion window admits `len` more bytes in the network.
-    fn window_admits(&self, len: u32) -> bool {
+    pub(super) fn window_admits(&self, len: u32) -> bool {
+        if self.ecn.waits() {
+            return false;
+        }
         match self.config.cwnd_unit {
             CwndUnit::Packets => self.board.len() < self.cwnd_packets(),
             CwndUnit::Bytes => {
                 let pipe = self.pipe();
-                pipe == 0 || pipe.saturating_add(len) <= self.cc.cwnd()
+                pipe == 0
+                    || pipe.saturating_add(len) <= self.window()
+                    || self.repairing.is_beyond_window()
             }
         }
     }
@@ -104,7 +115,10 @@ impl Connection {
 
     /// The next new segment that may leave now: congestion window, offered window, Nagle, silly window.
     fn next_new(&mut self, now: Instant, cx: &mut Context) -> Option<NewSegment> {
-        if !self.may_send_data() || self.repairing.list.is_some() || self.board.has_lost() {
+        if !self.may_send_data() || self.repairing.list.is_some() {
+            return None;
+        }
+        if self.board.has_lost() && !self.repairing.is_beyond_window() {
             return None;
         }
         let fin_waits = self.fin == Fin::Queued;
@@ -116,7 +130,7 @@ impl Connection {
         let mss = self.agreed.mss;
         let payload = match unsent {
             0 => 0,
-            _ => match self.next_probe(now) {
+            _ => match self.next_size_probe(now) {
                 NextProbe::None => self.send.chunk_len(self.snd_nxt, mss),
                 NextProbe::Now(payload) => payload,
                 NextProbe::Later => return None,
@@ -183,13 +197,16 @@ impl Connection {
             seq: self.snd_nxt,
             len,
             sent_at: now,
+            order: 0,
             packet: None,
             transmissions: 0,
             fate: Fate::InFlight,
             syn: false,
             fin: segment.fin,
+            sacked_run: 1,
         });
         self.snd_nxt += len;
+        self.repairing.settle_new_send(self.snd_nxt, &mut self.stats);
         self.probe_due = false;
         self.timers.stop_persist();
         self.send_record(now, cx, self.board.len() - 1)
@@ -205,9 +222,10 @@ impl Connection {
         }
         self.board.sent(index, now);
         self.last_sent_at = now;
+        self.repairing.note_sent(record.len);
         self.pace(now, record.payload());
         self.cc.on_sent(now, record.payload(), self.board.pipe());
-        self.start_retransmit_timer(now, cx);
+        self.start_retransmit_timer(now, cx, &record);
         let frame = self.emit_record(now, cx, &record);
         self.board.handed_out(index, cx.frames.ticket(frame));
         frame
@@ -228,7 +246,11 @@ impl Connection {
                 flags = flags | Flags::PSH;
             }
         }
-        self.emit(now, cx, record.seq, flags, payload)
+        let packet = match record.transmissions {
+            0 if payload > 0 => Packet::NewData,
+            _ => Packet::Other,
+        };
+        self.emit(now, cx, record.seq, flags, payload, packet)
     }
 
     fn emit_syn(&mut self, now: Instant, cx: &mut Context) -> Frame {
@@ -236,6 +258,7 @@ impl Connection {
             State::SynSent => Flags::SYN,
             _ => Flags::SYN | Flags::ACK,
         };
+        let (flags, ecn) = self.dress_syn(flags);
         let repr = Repr {
             seq: self.iss,
             ack: self.rcv_nxt,
@@ -247,7 +270,7 @@ impl Connection {
         if self.state != State::SynSent {
             self.note_ack_sent(now);
         }
-        self.emit_packet(cx, &repr, 0)
+        self.emit_packet(cx, &repr, 0, ecn)
     }
 
     fn emit_reset(&mut self, now: Instant, cx: &mut Context, seq: SeqNumber) -> Frame {
@@ -259,15 +282,16 @@ impl Connection {
             options: Options { timestamps: self.agreed.stamps(now), ..Options::default() },
             ..self.ports()
         };
-        self.emit_packet(cx, &repr, 0)
+        let ecn = self.ecn.codepoint(Packet::Other);
+        self.emit_packet(cx, &repr, 0, ecn)
     }
 
     /// An empty segment: an acknowledgment, or a probe when `seq` lies below the window.
     fn emit_empty(&mut self, now: Instant, cx: &mut Context, seq: SeqNumber) -> Frame {
-        self.emit(now, cx, seq, Flags::ACK, 0)
+        self.emit(now, cx, seq, Flags::ACK, 0, Packet::Other)
     }
 
-    fn ports(&self) -> Repr {
+    pub(super) fn ports(&self) -> Repr {
         Repr {
             src_port: self.tuple.local.port(),
             dst_port: self.tuple.remote.port(),
@@ -283,7 +307,9 @@ impl Connection {
         seq: SeqNumber,
         flags: Flags,
         payload: u32,
+        packet: Packet,
     ) -> Frame {
+        let (flags, ecn) = self.ecn.dress(flags, packet);
         let window = self.offer_window();
         let timestamps = self.agreed.stamps(now);
         let repr = Repr {
@@ -299,24 +325,27 @@ impl Connection {
             ..self.ports()
         };
         self.note_ack_sent(now);
-        self.emit_packet(cx, &repr, payload)
+        self.emit_packet(cx, &repr, payload, ecn)
     }
 
     /// As many SACK blocks as fit beside the payload.
     fn sack_blocks(&self, stamped: bool, payload: u32) -> SackBlocks {
-        if self.reassembly.is_empty() || self.agreed.repair != Repair::Sack {
+        let told_twice = self.acking.duplicate;
+        let nothing = self.reassembly.is_empty() && told_twice.is_none();
+        if nothing || !self.agreed.repair.uses_sack() {
             return SackBlocks::new();
         }
         let headers = self.tuple.addresses().header_len() + HEADER_LEN_MIN;
         let taken = headers + if stamped { 12 } else { 0 };
         let room = usize::from(self.config.mtu).saturating_sub(taken + payload as usize);
         let fitting = room.saturating_sub(SACK_BASE_LEN) / SACK_BLOCK_LEN;
-        self.reassembly.blocks(fitting.min(SACK_BLOCKS_MAX))
+        self.reassembly.blocks(fitting.min(SACK_BLOCKS_MAX), told_twice)
     }
 
     /// An acknowledgment leaves: none is owed any more.
     fn note_ack_sent(&mut self, now: Instant) {
         self.acking.due = false;
+        self.acking.duplicate = None;
         self.acking.last_sent = self.rcv_nxt;
         self.timers.delayed_ack = None;
         let repeat = std::mem::take(&mut self.acking.repeat);
@@ -328,9 +357,15 @@ impl Connection {
 
     /// A packet of the connection's version of IP around one segment.
     #[inline]
-    fn emit_packet(&mut self, cx: &mut Context, repr: &Repr, payload: u32) -> Frame {
+    pub(super) fn emit_packet(
+        &mut self,
+        cx: &mut Context,
+        repr: &Repr,
+        payload: u32,
+        ecn: Ecn,
+    ) -> Frame {
         let segment_len = repr.header_len() as u32 + payload;
-        let (dscp, ecn) = (0, Ecn::NotEct);
+        let dscp = 0;
         let (frame, ip_checksummed) = match self.tuple.addresses() {
             Addresses::V4 { src, dst } => {
                 let ip = ipv4::Repr {

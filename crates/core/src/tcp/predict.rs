@@ -63,7 +63,9 @@ impl Connection {
         }
         self.note_timestamp(now, segment);
         self.take_window(segment);
-        self.advance(now, cx, repr.ack, repr.options.timestamps.map(|t| t.echo));
+        let echo = repr.options.timestamps.map(|t| t.echo);
+        self.advance(now, cx, repr.ack, echo);
+        self.learn_delivered(now, echo);
         self.timers.probes_unanswered = 0;
         cx.frames.remove(frame);
         self.stats.predicted_acks += 1;
@@ -80,7 +82,8 @@ impl Connection {
     ) -> bool {
         let repr = &segment.repr;
         let fits = segment.payload_len <= self.rcv_wnd();
-        if repr.ack != self.snd_una || !fits || !self.reassembly.is_empty() {
+        let in_order = repr.ack == self.snd_una && self.reassembly.is_empty();
+        if !in_order || !fits || !self.ecn.is_unmoved_by(segment.ecn) {
             return false;
         }
         self.note_timestamp(now, segment);

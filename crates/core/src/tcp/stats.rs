@@ -19,6 +19,14 @@ pub struct Stats {
     pub fast_recoveries: u64,
     /// Congestion reactions taken back as spurious.
     pub undos: u64,
+    /// Tail loss probes sent (RFC 8985, 7).
+    pub tail_probes: u64,
+    /// Losses at the end of a flight that a probe repaired.
+    pub tail_losses: u64,
+    /// Reports received of what arrived twice (RFC 2883).
+    pub dsacks_received: u64,
+    /// Windows cut because packets arrived marked (RFC 3168).
+    pub mark_cuts: u64,
     /// Duplicate acknowledgments received.
     pub dup_acks: u64,
     /// Zero-window probes sent.

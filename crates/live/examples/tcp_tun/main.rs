@@ -10,7 +10,7 @@
 //!   --kernel ADDR/LEN  the kernel's address on it, IPv4 or IPv6 (10.78.0.1/30)
 //!   --address ADDR     ours (10.78.0.2)
 //!   --mtu BYTES        the longest packet (1500)
-//!   --cc NAME          congestion control: reno or cubic (cubic)
+//!   --cc NAME          congestion control: reno, cubic, vegas or dctcp (cubic)
 //! ```
 //!
 //! To try it, as root (the device needs CAP_NET_ADMIN), after `cargo build --release -p trunkline-live --examples`:
@@ -73,10 +73,12 @@ fn main() -> ExitCode {
 }
 
 fn line(report: &relay::Report) -> String {
-    let relay::Report { ended, stats, took } = report;
+    let relay::Report { ended, stats, cc, took } = report;
+    // One word, however much the algorithm has to tell.
+    let cc = cc.map_or("-".into(), |cc| cc.to_string().replace(' ', ","));
     format!(
         "ended={ended:?} seconds={:.3} bytes_sent={} bytes_received={} segments_sent={} \
-         retransmissions={} timeouts={} fast_recoveries={} out_of_order={}",
+         retransmissions={} timeouts={} fast_recoveries={} out_of_order={} cc={cc}",
         took.as_secs_f64(),
         stats.bytes_acked,
         stats.bytes_received,

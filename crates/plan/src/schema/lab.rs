@@ -1,6 +1,6 @@
 //! `[lab]`: what only virtual time needs.
 
-use super::{EXPERIMENT_LAB_KEYS, Scope, all, tcp};
+use super::{EXPERIMENT_LAB_KEYS, Scope, all, segment, tcp};
 use crate::diagnostic::{Problem, Problems};
 use crate::metric::{self, Owner};
 use crate::model::{
@@ -59,6 +59,7 @@ pub(super) fn lab(
     }
     let runs = s.or(problems, "runs", 1, reader::whole(1, 100_000));
     let chips = chips(&mut s, scope, problems);
+    let segments = segment::segments(&mut s, scope, &chips, problems);
     let faults = faults(&mut s, scope, problems);
     let flows = s.sections(problems, "flow");
     let flows: Vec<Option<Flow>> =
@@ -78,6 +79,7 @@ pub(super) fn lab(
         runs,
         flows: all(flows)?,
         chips,
+        segments,
         faults,
         expects: all(expects)?,
     })
@@ -98,8 +100,11 @@ fn chips(s: &mut Section<'_>, scope: &mut Scope, problems: &mut Problems) -> Vec
             }
         };
         for (link, place) in &links {
-            if scope.facts[*link].kind.is_some_and(|kind| kind != LinkKind::Serial) {
-                let message = format!("link `{}` is no serial line", scope.links[*link]);
+            let facts = scope.facts[*link];
+            let is_line = facts.kind.is_none_or(|kind| kind == LinkKind::Serial);
+            if !is_line || facts.has_modem {
+                let what = if is_line { "has a modem's line" } else { "is no serial line" };
+                let message = format!("link `{}` {what}", scope.links[*link]);
                 let problem = Problem::new(*place, key.as_str(), message);
                 problems.push(
                     problem.found(&scope.links[*link]).accepted(["links of kind \"serial\""]),
@@ -193,7 +198,7 @@ fn check_overlaps(cuts: &[Cut], scope: &Scope, problems: &mut Problems) {
 }
 
 /// The name of a table that metrics are addressed by.
-fn name(
+pub(super) fn name(
     s: &mut Section<'_>,
     kind: &'static str,
     scope: &mut Scope,
@@ -360,6 +365,7 @@ fn owners<'n>(scope: &'n Scope, flows: &[Option<Flow>]) -> Vec<(&'n str, Owner)>
         "link" => Owner::Link,
         "bond" => Owner::Bond,
         "chip" => Owner::Chip,
+        "segment" => Owner::Segment,
         _ => {
             let flow = flows.iter().flatten().find(|f| f.name == name);
             flow.map_or(Owner::Flow, |f| Owner::of(&f.app))

@@ -5,16 +5,22 @@ use crate::diagnostic::Problems;
 use crate::reader::{self, Section, Taken, Unfit};
 use crate::tree::Node;
 use trunkline_core::tcp::config::{
-    AfterTimeout, Algorithm, Config, Keepalive, PmtuProbing, Profile, Recovery,
+    AfterTimeout, Algorithm, Config, EcnMode, EcnSyn, Keepalive, PmtuProbing, Profile, Recovery,
 };
 
-const RECOVERIES: [(&str, Recovery); 3] =
-    [("timeout", Recovery::TimeoutOnly), ("newreno", Recovery::NewReno), ("sack", Recovery::Sack)];
+const RECOVERIES: [(&str, Recovery); 5] = [
+    ("timeout", Recovery::TimeoutOnly),
+    ("reno", Recovery::Reno),
+    ("newreno", Recovery::NewReno),
+    ("sack", Recovery::Sack),
+    ("rack", Recovery::Rack),
+];
+const ECN_MODES: [(&str, EcnMode); 3] =
+    [("off", EcnMode::Off), ("on-request", EcnMode::OnRequest), ("request", EcnMode::Request)];
 const PMTU_PROBINGS: [(&str, PmtuProbing); 3] =
     [("off", PmtuProbing::Off), ("blackhole", PmtuProbing::Blackhole), ("on", PmtuProbing::On)];
 const ALGORITHMS_LATER: [&str; 3] = ["dctcp-reno", "bbr", "prague"];
-const PROFILES_LATER: [&str; 4] = ["bsd-4.3", "linux-2.2", "linux-2.4", "linux-3.18"];
-const LATER: [&str; 3] = ["ecn", "ect_on_syn", "dscp"];
+const LATER: [&str; 1] = ["dscp"];
 
 /// Buffers and windows in bytes: the largest a scaled window can tell (RFC 7323).
 const WINDOW_MAX: u64 = 1 << 30;
@@ -28,7 +34,8 @@ pub(super) fn tcp(section: Option<Section<'_>>, mtu: u16, problems: &mut Problem
     let mut tcp = Config::new(profile, mtu);
     tcp.algorithm = s.or(problems, "cc", tcp.algorithm, algorithm);
     cc::tuning(&mut tcp.tuning, &mut s, problems);
-    tcp.recovery = s.or(problems, "recovery", tcp.recovery, reader::choice(&RECOVERIES, &[]));
+    ecn(&mut tcp, &mut s, problems);
+    recovery(&mut tcp, &mut s, problems);
     tcp.mss = s.opt(problems, "mss", reader::whole(1, 65_495)).or(tcp.mss);
     buffers(&mut tcp, &mut s, problems);
     tcp.dup_ack_threshold =
@@ -50,6 +57,31 @@ pub(super) fn tcp(section: Option<Section<'_>>, mtu: u16, problems: &mut Problem
     s.later(&LATER);
     s.finish(problems);
     tcp
+}
+
+fn recovery(tcp: &mut Config, s: &mut Section<'_>, problems: &mut Problems) {
+    tcp.recovery = s.or(problems, "recovery", tcp.recovery, reader::choice(&RECOVERIES, &[]));
+    let sack = tcp.recovery.uses_sack();
+    let switches: [(&str, &mut bool); 4] = [
+        ("tlp", &mut tcp.tlp),
+        ("prr", &mut tcp.prr),
+        ("frto", &mut tcp.frto),
+        ("dsack", &mut tcp.dsack),
+    ];
+    for (key, switch) in switches {
+        *switch = s.or(problems, key, *switch && sack, needing_sack(sack));
+    }
+    tcp.limited_transmit = s.or(problems, "limited_transmit", tcp.limited_transmit, reader::flag);
+}
+
+fn ecn(tcp: &mut Config, s: &mut Section<'_>, problems: &mut Problems) {
+    tcp.ecn = s.or(problems, "ecn", tcp.ecn, reader::choice(&ECN_MODES, &[]));
+    let mode = tcp.ecn;
+    tcp.ecn_syn = s.or(problems, "ecn_syn", tcp.ecn_syn, |node| match reader::flag(node)? {
+        true if mode == EcnMode::Off => Err(Unfit::new("needs ecn", "ecn = \"request\"")),
+        true => Ok(EcnSyn::Capable),
+        false => Ok(EcnSyn::NotCapable),
+    });
 }
 
 fn buffers(tcp: &mut Config, s: &mut Section<'_>, problems: &mut Problems) {
@@ -105,12 +137,19 @@ fn keepalive(s: &mut Section<'_>, problems: &mut Problems) -> Option<Keepalive> 
 
 fn profile(node: &Node) -> Taken<Profile> {
     let list = Profile::ALL.map(|p| (p.name(), p));
-    reader::choice(&list, &PROFILES_LATER)(node)
+    reader::choice(&list, &[])(node)
 }
 
 fn algorithm(node: &Node) -> Taken<Algorithm> {
     let list = Algorithm::ALL.map(|a| (a.name(), a));
     reader::choice(&list, &ALGORITHMS_LATER)(node)
+}
+
+fn needing_sack(sack: bool) -> impl Fn(&Node) -> Taken<bool> {
+    move |node| match reader::flag(node)? {
+        true if !sack => Err(Unfit::new("needs SACK", "recovery = \"rack\" or \"sack\"")),
+        value => Ok(value),
+    }
 }
 
 fn eifel(timestamps: bool) -> impl Fn(&Node) -> Taken<bool> {

@@ -2,6 +2,7 @@
 
 mod blind;
 mod close;
+mod ecn;
 mod flow;
 mod handshake;
 mod ipv6;
@@ -12,4 +13,5 @@ mod mtu;
 mod pacing;
 mod pair;
 mod random;
+mod recovery;
 mod transfer;
