@@ -197,6 +197,18 @@ const CASES: &[(&str, &str, &str, &[&str])] = &[
     ),
     (
         "cc = \"reno\"",
+        "pmtu_probing = \"blakhole\"",
+        "p.toml:52:25: `pmtu_probing` \"blakhole\" is unknown",
+        &["accepted: \"off\", \"blackhole\", \"on\"", "did you mean `blackhole`?"],
+    ),
+    (
+        "cc = \"reno\"",
+        "pmtu_probing = \"on\"",
+        "p.toml:52:25: `pmtu_probing` does not go with this profile",
+        &["accepted: \"off\""],
+    ),
+    (
+        "cc = \"reno\"",
         "dctcp = { alpha_on_init = 1025 }",
         "p.toml:52:36: `alpha_on_init` is out of range",
         &["a whole number from 0 to 1024"],

@@ -5,6 +5,7 @@
 //! forward, the first record of what a SACK block covers knows how far it reaches, and what was sent once
 //! is in order of transmission as it lies, so that only what was sent again needs a queue of its own.
 
+mod cut;
 mod judge;
 #[cfg(test)]
 mod tests;
@@ -226,6 +227,10 @@ impl Scoreboard {
     /// Whether SACK, a loss or a resending has left its mark on any record.
     pub fn is_marked(&self) -> bool {
         self.sacked | self.lost != 0 || !self.resent.is_empty()
+    }
+    /// Sequence numbers that wait to be sent again.
+    pub fn lost(&self) -> u32 {
+        self.lost
     }
     pub fn has_lost(&self) -> bool {
         self.lost != 0
