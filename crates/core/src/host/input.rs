@@ -34,6 +34,13 @@ pub(super) struct Arrived {
 
 impl Host {
     pub(super) fn input(&mut self, now: Instant, cx: &mut Context, id: InterfaceId, frame: Frame) {
+        if let Some((segment, src, dst)) = Segment::read(&cx.frames, frame)
+            && self.interfaces[id.0].v4.is_some_and(|ends| ends.local == dst)
+        {
+            let headers = (wire_tcp::STAMPED_LEN - ipv4::HEADER_LEN) as u64;
+            cx.work.bytes_checksummed += headers + u64::from(segment.payload_len);
+            return self.input_segment(now, cx, id, Addresses::V4 { src, dst }, frame, &segment);
+        }
         let (bytes, elided) = (cx.frames.bytes(frame), cx.frames.elided(frame));
         let read = match bytes.first().map(|byte| byte >> 4) {
             Some(6) => self.read_v6(id, bytes, elided),
@@ -99,28 +106,42 @@ impl Host {
             Ok(segment) => segment,
             Err(error) => return cx.drop_frame(frame, reason(error)),
         };
+        self.input_segment(now, cx, arrived.interface, arrived.addresses, frame, &segment);
+    }
+
+    /// A segment's headers have been read: to its connection.
+    #[inline]
+    fn input_segment(
+        &mut self,
+        now: Instant,
+        cx: &mut Context,
+        id: InterfaceId,
+        addresses: Addresses,
+        frame: Frame,
+        segment: &Segment,
+    ) {
         let tuple = Tuple {
-            local: SocketAddr::new(arrived.addresses.dst(), segment.repr.dst_port),
-            remote: SocketAddr::new(arrived.addresses.src(), segment.repr.src_port),
+            local: SocketAddr::new(addresses.dst(), segment.repr.dst_port),
+            remote: SocketAddr::new(addresses.src(), segment.repr.src_port),
         };
         if !is_one_host(tuple.remote.ip()) {
             return cx.drop_frame(frame, DropReason::NotForUs);
         }
-        let (id, found) = (arrived.interface, self.open_connection(&tuple));
-        let asks = opens(&segment) && self.is_listening(tuple.local.port());
+        let found = self.open_connection(&tuple);
+        let asks = opens(segment) && self.is_listening(tuple.local.port());
         if let Some(connection) = found {
             let slot = self.slot_mut(connection).filter(|_| asks);
-            let beyond = slot.and_then(|slot| slot.connection.give_way(&segment));
+            let beyond = slot.and_then(|slot| slot.connection.give_way(segment));
             if beyond.is_some() {
-                return self.input_syn(now, cx, id, tuple, (frame, &segment), beyond);
+                return self.input_syn(now, cx, id, tuple, (frame, segment), beyond);
             }
-            self.deliver(now, cx, connection, frame, &segment);
+            self.deliver(now, cx, connection, frame, segment);
         } else if asks {
-            self.input_syn(now, cx, id, tuple, (frame, &segment), None);
-        } else if let Some(opened) = self.accept_by_cookie(now, cx, id, tuple, &segment) {
-            self.deliver(now, cx, opened, frame, &segment);
+            self.input_syn(now, cx, id, tuple, (frame, segment), None);
+        } else if let Some(opened) = self.accept_by_cookie(now, cx, id, tuple, segment) {
+            self.deliver(now, cx, opened, frame, segment);
         } else {
-            self.refuse(cx, id, tuple, &segment);
+            self.refuse(cx, id, tuple, segment);
             cx.drop_frame(frame, DropReason::NoConnection);
         }
     }

@@ -35,6 +35,13 @@ pub use sockets::ConnectError;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
 pub struct ConnectionId(u32);
 
+impl ConnectionId {
+    /// Its number: they count from 0 on each host.
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
 /// One of a host's bonds, in the order they were attached.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
 pub struct InterfaceId(usize);
@@ -363,7 +370,7 @@ impl Host {
             }
             self.events.push_back(Event::Tcp(id, event));
         }
-        if !slot.runnable {
+        if !slot.runnable && !slot.connection.is_idle() {
             slot.runnable = true;
             self.interfaces[slot.interface.0].runnable.push_back(id);
         }
@@ -423,7 +430,10 @@ impl Host {
                 Some(frame) => {
                     let meta = FrameMeta { len: cx.frames.len(frame) as u32, flow: slot.flow };
                     interface.bond.send(now, cx, frame, meta);
-                    interface.runnable.push_back(id);
+                    slot.runnable = !slot.connection.is_idle();
+                    if slot.runnable {
+                        interface.runnable.push_back(id);
+                    }
                 }
                 None if slot.stage == Stage::Stillborn => {
                     self.stillborn.push(id);

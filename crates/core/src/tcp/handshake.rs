@@ -152,6 +152,7 @@ impl Connection {
         });
         Connection {
             tuple,
+            template: Connection::template(&tuple),
             state,
             stats: Stats::default(),
             ecn: EcnState::before(&config, cc.ecn(), state),

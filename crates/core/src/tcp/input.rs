@@ -312,6 +312,7 @@ impl Connection {
     }
 
     /// Moves a piece that continues at `rcv_nxt` into the receive buffer.
+    #[inline(always)]
     pub(super) fn append(&mut self, cx: &mut Context, piece: Piece) {
         let bytes = cx.frames.bytes(piece.frame);
         let from = (piece.offset as usize).min(bytes.len());
@@ -326,6 +327,7 @@ impl Connection {
     }
 
     /// In-order data arrived: acknowledge now or hold it back (RFC 1122, 4.2.3.2).
+    #[inline]
     pub(super) fn schedule_ack(&mut self, now: Instant, cx: &mut Context, payload_len: u32) {
         self.acking.rcv_mss = self.acking.rcv_mss.max(payload_len);
         let unacked = self.rcv_nxt - self.acking.last_sent;

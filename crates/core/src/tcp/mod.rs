@@ -47,7 +47,7 @@ pub use tuple::Tuple;
 
 use crate::Context;
 use crate::cc::{self, CongestionControl};
-use crate::frame::Frame;
+use crate::frame::{Frame, Frames};
 use crate::seq::SeqNumber;
 use crate::time::{Duration, Instant};
 use crate::wire;
@@ -62,6 +62,7 @@ use recovery::Repairing;
 use rtt::Estimator;
 use scoreboard::Scoreboard;
 use send_buffer::SendBuffer;
+use std::net::Ipv4Addr;
 use timer::Timers;
 
 /// A segment whose headers have been parsed and verified.
@@ -78,6 +79,21 @@ pub struct Segment {
 }
 
 impl Segment {
+    /// The segment in a packet of the usual shape, and the packet's addresses. None says only that it has to
+    /// be read step by step.
+    #[inline]
+    pub fn read(frames: &Frames, frame: Frame) -> Option<(Segment, Ipv4Addr, Ipv4Addr)> {
+        let (bytes, elided) = (frames.bytes(frame), frames.elided(frame));
+        let read = wire::tcp::read_stamped(bytes, elided)?;
+        let segment = Segment {
+            repr: read.repr,
+            ecn: read.ecn,
+            payload_offset: wire::tcp::STAMPED_LEN,
+            payload_len: (bytes.len() - wire::tcp::STAMPED_LEN) as u32 + elided,
+        };
+        (!frames.is_corrupt(frame)).then_some((segment, read.src, read.dst))
+    }
+
     /// Sequence numbers it takes: payload, SYN and FIN.
     pub fn sequence_len(&self) -> u32 {
         use wire::tcp::Flags;
@@ -189,6 +205,8 @@ struct Acking {
 pub struct Connection {
     config: Config,
     tuple: Tuple,
+    /// The headers of most segments, over IPv4.
+    template: Option<wire::tcp::Template>,
     state: State,
     stats: Stats,
     cc: Box<dyn CongestionControl>,
