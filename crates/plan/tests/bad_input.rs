@@ -196,6 +196,24 @@ const CASES: &[(&str, &str, &str, &[&str])] = &[
         &["accepted: idle, interval, count", "did you mean `count`?"],
     ),
     (
+        "cc = \"reno\"",
+        "dctcp = { alpha_on_init = 1025 }",
+        "p.toml:52:36: `alpha_on_init` is out of range",
+        &["a whole number from 0 to 1024"],
+    ),
+    (
+        "cc = \"reno\"",
+        "ecn = \"on\"",
+        "p.toml:52:16: `ecn` \"on\" is unknown",
+        &["accepted: \"off\", \"on-request\", \"request\""],
+    ),
+    (
+        "cc = \"reno\"",
+        "ecn = \"off\", ecn_syn = true",
+        "p.toml:52:33: `ecn_syn` needs ecn",
+        &["ecn = \"request\""],
+    ),
+    (
         "reorder = \"off\"",
         "repair = \"once\"",
         "p.toml:30:1: `repair` is not in this version",

@@ -292,7 +292,8 @@ impl CongestionControl for Cubic {
             self.reduce(sign);
         }
         self.window.cwnd = match sign {
-            Congestion::Loss | Congestion::Marks => self.window.ssthresh,
+            Congestion::Loss => self.window.ssthresh,
+            Congestion::Marks => self.window.ssthresh.min(self.window.cwnd),
             Congestion::Timeout | Congestion::TimeoutAgain => self.mss,
         };
         self.window.epoch = None;

@@ -24,6 +24,16 @@ const ALPHA_BITS: u32 = 10;
 /// The largest `shift_g`: a gain below 1/1024 could not be told from none.
 pub const SHIFT_G_MAX: u8 = 10;
 
+/// How the share fades while nothing arrives marked.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum Fading {
+    /// Once its part is less than one, all of it goes: it reaches zero (Linux since 4.3).
+    ToZero,
+    /// Only whole parts go: it stays below 2 to the power of `shift_g` for ever (Linux 3.18). Half of that
+    /// share of a window of a hundred segments is less than one, so nothing is cut.
+    Sticks,
+}
+
 /// What DCTCP may be told.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Parameters {
@@ -31,11 +41,13 @@ pub struct Parameters {
     pub shift_g: u8,
     /// The share assumed at the start in 1024ths; at most [`ALPHA_ONE`].
     pub alpha_on_init: u16,
+    /// How the share fades.
+    pub fading: Fading,
 }
 
 impl Default for Parameters {
     fn default() -> Self {
-        Parameters { shift_g: 4, alpha_on_init: ALPHA_ONE }
+        Parameters { shift_g: 4, alpha_on_init: ALPHA_ONE, fading: Fading::ToZero }
     }
 }
 
@@ -43,6 +55,7 @@ impl Default for Parameters {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dctcp {
     shift_g: u32,
+    fading: Fading,
     /// The window.
     reno: Reno,
     ecn: EcnPath,
@@ -61,6 +74,7 @@ impl Dctcp {
         let parameters = settings.tuning.dctcp;
         Dctcp {
             shift_g: u32::from(parameters.shift_g.min(SHIFT_G_MAX)),
+            fading: parameters.fading,
             reno: Reno::new(settings),
             ecn: settings.ecn,
             alpha: u64::from(parameters.alpha_on_init.min(ALPHA_ONE)),
@@ -82,10 +96,9 @@ impl Dctcp {
 
     /// `alpha = (1 - g) * alpha + g * marked share` (RFC 8257, 3.3).
     fn update_alpha(&mut self) {
-        // Once its part is nothing all of it goes: the share of a path without marks reaches zero.
-        let part = match self.alpha >> self.shift_g {
-            0 => self.alpha,
-            part => part,
+        let part = match (self.alpha >> self.shift_g, self.fading) {
+            (0, Fading::ToZero) => self.alpha,
+            (part, _) => part,
         };
         let fresh = (self.acked_ce << (ALPHA_BITS - self.shift_g)) / self.acked.max(1);
         self.alpha = (self.alpha - part + fresh).min(u64::from(ALPHA_ONE));
@@ -98,7 +111,8 @@ impl CongestionControl for Dctcp {
     fn on_sent(&mut self, _now: Instant, _bytes: u32, _in_flight: u32) {}
 
     fn on_ack(&mut self, sample: &AckSample) {
-        if self.ecn == EcnPath::Usable {
+        // The acknowledgment of a SYN is no window of data.
+        if self.ecn == EcnPath::Usable && sample.acked > 0 {
             self.estimate(sample);
         }
         self.reno.on_ack(sample);

@@ -108,7 +108,7 @@ pub struct Settings {
 pub enum Phase {
     /// No loss is being repaired.
     Open,
-    /// Fast recovery: the window has been reduced and does not grow.
+    /// Fast recovery, or the window of data after marks: the window has been reduced and does not grow.
     Recovery,
     /// After a timeout: slow start from one segment.
     Loss,

@@ -104,10 +104,10 @@ impl Reno {
         }
     }
 
-    /// The answer to marks: the window becomes `segments`, at least two. Nothing to be undone later.
+    /// The answer to marks: the window becomes `segments`, at least two or what it is. Nothing to be undone later.
     pub(super) fn cut_to(&mut self, segments: u32) {
         self.ssthresh = segments.max(2).saturating_mul(self.mss);
-        self.cwnd = self.ssthresh;
+        self.cwnd = self.cwnd.min(self.ssthresh);
         self.counter = 0;
         self.prior = None;
     }
@@ -157,7 +157,8 @@ impl CongestionControl for Reno {
             self.prior = None;
         }
         self.cwnd = match sign {
-            Congestion::Loss | Congestion::Marks => self.ssthresh,
+            Congestion::Loss => self.ssthresh.max(self.mss),
+            Congestion::Marks => self.ssthresh.max(self.mss).min(self.cwnd),
             Congestion::Timeout | Congestion::TimeoutAgain => self.mss,
         };
         if self.growth == Growth::PerByte {

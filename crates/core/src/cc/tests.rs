@@ -161,6 +161,64 @@ fn marks_cut_no_deeper_than_a_loss_and_are_not_undone() {
     });
 }
 
+/// As deep as for a loss, but for DCTCP with few marks; RFC 8511's gentler cut is not built.
+#[test]
+fn marks_cut_as_deep_as_the_algorithm_says() {
+    for (algorithm, share_of_100) in [
+        (Algorithm::Reno, 50),
+        (Algorithm::Vegas, 50),
+        (Algorithm::Cubic, 70),
+        (Algorithm::Dctcp, 50),
+    ] {
+        let wide = Settings { initial_window: 100, ..settings(algorithm, Growth::PerByte) };
+        let name = algorithm.name();
+        let mut cc = Sender::new(&wide);
+        cc.on_congestion(Instant::ZERO, Congestion::Marks, 100 * MSS);
+        assert_eq!(cc.cwnd(), share_of_100 * MSS, "{name}");
+        let mut lossy = Sender::new(&wide);
+        lossy.on_congestion(Instant::ZERO, Congestion::Loss, 100 * MSS);
+        assert_eq!(lossy.cwnd(), cc.cwnd(), "{name}");
+    }
+}
+
+#[test]
+fn marks_never_raise_a_window_and_leave_two_segments_of_a_larger_one() {
+    for segments in 1..=5 {
+        for algorithm in Algorithm::ALL {
+            let settings = settings(algorithm, Growth::PerByte);
+            let small = Settings { initial_window: segments, ..settings };
+            let mut cc = Sender::new(&small);
+            for _ in 0..3 {
+                cc.on_congestion(Instant::ZERO, Congestion::Marks, segments * MSS);
+            }
+            let name = algorithm.name();
+            assert!(cc.cwnd() >= segments.min(2) * MSS, "{name} from {segments}");
+            assert!(cc.cwnd() <= segments * MSS, "{name} from {segments}");
+            // Where packets are counted, even a threshold of none leaves one to be sent.
+            let mut cc = Sender::new(&Settings { growth: Growth::PerAck, ..small });
+            for _ in 0..3 {
+                cc.on_congestion(Instant::ZERO, Congestion::Marks, segments * MSS);
+            }
+            assert!((MSS..=segments * MSS).contains(&cc.cwnd()), "{name} from {segments}");
+        }
+    }
+}
+
+/// A loss that follows marks is not told; when it proves to be none, the algorithm is as it was.
+#[test]
+fn an_undo_after_marks_leaves_their_cut_and_the_algorithm_at_work() {
+    for_each(|name, mut cc| {
+        let start = cc.cwnd();
+        cc.on_congestion(Instant::ZERO, Congestion::Marks, start);
+        let cut = cc.cwnd();
+        cc.on_undo(Instant::ZERO);
+        assert_eq!(cc.cwnd(), cut, "{name}");
+        if let State::Vegas { enabled, .. } = cc.state() {
+            assert!(enabled);
+        }
+    });
+}
+
 #[test]
 fn every_algorithm_calls_itself_by_its_name() {
     for_each(|name, cc| assert_eq!(cc.state().name(), name));

@@ -220,8 +220,11 @@ impl CongestionControl for Vegas {
 
     fn on_undo(&mut self, now: Instant) {
         self.reno.on_undo(now);
-        if let Some(prior) = self.prior.take() {
+        // Also where marks came before the loss that was none.
+        if !self.enabled {
             self.enable();
+        }
+        if let Some(prior) = self.prior.take() {
             self.measured = prior;
         }
     }

@@ -119,6 +119,29 @@ pub enum WakeWriter {
     AtOneThird,
 }
 
+/// Whether a connection uses ECN (RFC 3168). A congestion control that cannot do without asks for it unless
+/// this is `Off`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum EcnMode {
+    /// Neither asked for nor answered.
+    Off,
+    /// Answered where the peer asks for it.
+    OnRequest,
+    /// Asked for, and answered.
+    Request,
+}
+
+/// Whether SYN and SYN-ACK are ECN-capable packets themselves where ECN is asked for or agreed on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum EcnSyn {
+    /// As the congestion control is about all its packets: with DCTCP they are (RFC 8257, 3.5).
+    WithAlgorithm,
+    /// They are.
+    Capable,
+    /// They are not (RFC 3168, 6.1.1).
+    NotCapable,
+}
+
 /// One row of a profile's table: what it does and where that is written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Feature {
@@ -172,6 +195,10 @@ pub struct Config {
     pub window_scale: bool,
     /// Offer timestamps (RFC 7323).
     pub timestamps: bool,
+    /// Whether ECN is used.
+    pub ecn: EcnMode,
+    /// Whether the packets of the handshake are ECN-capable.
+    pub ecn_syn: EcnSyn,
     /// How losses are repaired; `Sack` and `Rack` also offer SACK (RFC 2018).
     pub recovery: Recovery,
     /// Probe for losses at the end of a flight (RFC 8985, 7). Needs SACK.

@@ -1,6 +1,8 @@
 //! Opening: active, passive and simultaneous (RFC 9293, 3.5 and 3.10.7.3), and the answer to segments
 //! that belong to no connection.
 
+use super::config::EcnMode;
+use super::ecn::EcnState;
 use super::keepalive::Silence;
 use super::options::{Agreed, MSS_DEFAULT_V6};
 use super::pacing::Pacer;
@@ -47,7 +49,12 @@ pub fn reset_for(segment: &Segment, tuple: Tuple) -> Option<Repr> {
     })
 }
 
-fn build_cc(config: &Config, mss: u32, initial_window: u32) -> Box<dyn CongestionControl> {
+fn build_cc(
+    config: &Config,
+    mss: u32,
+    initial_window: u32,
+    ecn: cc::EcnPath,
+) -> Box<dyn CongestionControl> {
     cc::build(&cc::Settings {
         algorithm: config.algorithm,
         growth: config.growth,
@@ -56,8 +63,7 @@ fn build_cc(config: &Config, mss: u32, initial_window: u32) -> Box<dyn Congestio
         initial_ssthresh: config.initial_ssthresh,
         cwnd_max: config.cwnd_max,
         tuning: config.tuning,
-        // ECN is not negotiated.
-        ecn: cc::EcnPath::Absent,
+        ecn,
     })
 }
 
@@ -105,7 +111,8 @@ impl Connection {
         connection.board.sent(0, now);
         connection.board.sent(0, now);
         connection.repairing.settle_first_send();
-        connection.start_retransmit_timer(now, cx);
+        let record = connection.board.record(0);
+        connection.start_retransmit_timer(now, cx, &record);
         connection
     }
 
@@ -124,6 +131,11 @@ impl Connection {
         if is_v6 {
             agreed.mss_untold = MSS_DEFAULT_V6;
         }
+        let path = match config.ecn {
+            EcnMode::Off => cc::EcnPath::Absent,
+            EcnMode::OnRequest | EcnMode::Request => cc::EcnPath::Usable,
+        };
+        let cc = build_cc(&config, agreed.mss, config.initial_window, path);
         let mut board = Scoreboard::default();
         // The SYN is a record like any other: it waits to be sent, and is sent again when it is lost.
         board.push(Record {
@@ -142,7 +154,8 @@ impl Connection {
             tuple,
             state,
             stats: Stats::default(),
-            cc: build_cc(&config, agreed.mss, config.initial_window),
+            ecn: EcnState::before(&config, cc.ecn(), state),
+            cc,
             iss,
             snd_una: iss,
             snd_nxt: iss + 1,
@@ -198,10 +211,16 @@ impl Connection {
         (self.snd_wl1, self.snd_wl2) = (repr.seq, repr.ack);
         let capacity = SendBuffer::capacity_for(&self.config, self.agreed.mss);
         self.send.set_capacity(capacity.max(self.send.len()));
+        let path = self.agree_on_ecn(repr.flags);
+        self.restart_cc(path);
+    }
+
+    /// Congestion control from its start, now that the peer's options are known.
+    fn restart_cc(&mut self, path: cc::EcnPath) {
         // One lost SYN may be a spurious timeout; after two the initial window is one segment.
         let sent = self.board.front().map_or(0, |syn| syn.transmissions);
         let window = if sent > 2 { 1 } else { self.config.initial_window };
-        self.cc = build_cc(&self.config, self.agreed.mss, window);
+        self.cc = build_cc(&self.config, self.agreed.mss, window, path);
     }
 
     /// A segment in SYN-SENT (RFC 9293, 3.10.7.3).
@@ -279,6 +298,9 @@ impl Connection {
     /// open.
     pub(super) fn take_repeated_syn(&mut self, now: Instant, cx: &mut Context, segment: &Segment) {
         let repr = &segment.repr;
+        if self.disagree_on_ecn(repr.flags) {
+            self.restart_cc(cc::EcnPath::Absent);
+        }
         if repr.flags.contains(Flags::ACK) && repr.ack == self.snd_nxt {
             self.advance(now, cx, repr.ack, repr.options.timestamps.map(|t| t.echo));
             self.establish();

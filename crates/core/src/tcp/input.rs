@@ -157,6 +157,7 @@ impl Connection {
             }
             return !too_old;
         }
+        self.hear_echo(repr.flags);
         let window_changed = self.take_window(segment);
         let before = self.take_sacks(segment);
         if repr.ack.gt(self.snd_una) {
@@ -167,6 +168,7 @@ impl Connection {
         }
         self.timers.probes_unanswered = 0;
         self.judge_ack(now, &before, segment);
+        self.answer_echo(now);
         self.step_closing(now);
         true
     }
@@ -208,17 +210,18 @@ impl Connection {
         let rtt = self.sample_rtt(now, &acked, echo);
         let phase = self.repairing.phase();
         self.recover_on_advance(now, &acked, echo);
+        self.end_cut(now);
         // Where growth is per ACK, the active opener's SYN counts and the passive opener's does not.
         if acked.payload > 0 || self.is_own_active_syn(&acked) {
             self.cc.on_ack(&AckSample {
                 now,
                 acked: acked.payload,
-                acked_ce: 0,
+                acked_ce: self.ecn.marked_of(acked.payload),
                 rtt,
                 in_flight_before,
                 snd_una: self.snd_una,
                 snd_nxt: self.snd_nxt,
-                phase,
+                phase: self.ecn.phase(phase),
             });
         }
         self.trim_resend_list();
@@ -286,6 +289,7 @@ impl Connection {
             cx.frames.remove(frame);
             return;
         }
+        self.take_mark(segment);
         let piece =
             Piece { seq: seq + skip, len, frame, offset: segment.payload_offset as u32 + skip };
         if piece.seq == self.rcv_nxt && self.reassembly.is_empty() {

@@ -10,6 +10,8 @@
 //! with the call to [`Connection::close`], though the FIN leaves after the data queued before it.
 
 pub mod config;
+mod diagnostics;
+mod ecn;
 mod handshake;
 mod input;
 mod keepalive;
@@ -34,6 +36,7 @@ mod window;
 mod tests;
 
 pub use config::{Config, Profile};
+pub use diagnostics::Tokens;
 pub use handshake::reset_for;
 pub(crate) use options::stamp;
 pub use options::{MSS_DEFAULT, MSS_DEFAULT_V6, WINDOW_SHIFT_MAX};
@@ -49,6 +52,7 @@ use crate::seq::SeqNumber;
 use crate::time::{Duration, Instant};
 use crate::wire;
 use crate::wire::ipv4::Ecn;
+use ecn::EcnState;
 use keepalive::Silence;
 use options::Agreed;
 use pacing::Pacer;
@@ -202,6 +206,7 @@ pub struct Connection {
     board: Scoreboard,
     rtt: Estimator,
     repairing: Repairing,
+    ecn: EcnState,
     last_sent_at: Instant,
     pacer: Pacer,
     probe_due: bool,
@@ -353,7 +358,12 @@ impl Connection {
     }
     /// What congestion control has to tell.
     pub fn cc_state(&self) -> cc::State {
-        self.cc.state()
+        match self.cc.state() {
+            cc::State::Dctcp { alpha, acked_ce, acked, .. } => {
+                cc::State::Dctcp { alpha, acked_ce, acked, ce_state: self.ecn.echoed() }
+            }
+            state => state,
+        }
     }
     /// Windows and timing as they stand.
     pub fn snapshot(&self) -> Snapshot {
@@ -456,7 +466,7 @@ impl Connection {
         let sending = (self.snd_una, self.snd_nxt, self.snd_wnd, self.snd_wl1, self.snd_wl2);
         let receiving = (self.rcv_nxt, self.rcv_edge, &self.receive, &self.reassembly);
         let rest = (&self.acking, &self.agreed, &self.timers, self.pending, self.fin);
-        let repair = (&self.board, &self.rtt, &self.repairing, &self.cc, &self.pacer);
+        let repair = (&self.board, &self.rtt, &self.repairing, &self.cc, &self.pacer, &self.ecn);
         format!("{:?}", (self.state, stats, sending, receiving, rest, repair))
     }
 }

@@ -2,6 +2,7 @@
 //! FIN, probe, acknowledgment.
 
 use super::config::CwndUnit;
+use super::ecn::Packet;
 use super::runs::Chunk;
 use super::scoreboard::{Fate, Record};
 use super::{Connection, Fin, State};
@@ -38,6 +39,9 @@ impl Connection {
         if self.state == State::Closed {
             self.release(cx);
             return None;
+        }
+        if let Some(frame) = self.emit_owed(now, cx) {
+            return Some(frame);
         }
         if let Some(index) = self.next_resend(now, cx) {
             return Some(self.send_record(now, cx, index));
@@ -80,6 +84,9 @@ impl Connection {
 
     /// Whether the congestion window admits `len` more bytes in the network.
     pub(super) fn window_admits(&self, len: u32) -> bool {
+        if self.ecn.waits() {
+            return false;
+        }
         match self.config.cwnd_unit {
             CwndUnit::Packets => self.board.len() < self.cwnd_packets(),
             CwndUnit::Bytes => {
@@ -230,7 +237,11 @@ impl Connection {
                 flags = flags | Flags::PSH;
             }
         }
-        self.emit(now, cx, record.seq, flags, payload)
+        let packet = match record.transmissions {
+            0 if payload > 0 => Packet::NewData,
+            _ => Packet::Other,
+        };
+        self.emit(now, cx, record.seq, flags, payload, packet)
     }
 
     fn emit_syn(&mut self, now: Instant, cx: &mut Context) -> Frame {
@@ -238,6 +249,7 @@ impl Connection {
             State::SynSent => Flags::SYN,
             _ => Flags::SYN | Flags::ACK,
         };
+        let (flags, ecn) = self.dress_syn(flags);
         let repr = Repr {
             seq: self.iss,
             ack: self.rcv_nxt,
@@ -249,7 +261,7 @@ impl Connection {
         if self.state != State::SynSent {
             self.note_ack_sent(now);
         }
-        self.emit_packet(cx, &repr, 0)
+        self.emit_packet(cx, &repr, 0, ecn)
     }
 
     fn emit_reset(&mut self, now: Instant, cx: &mut Context, seq: SeqNumber) -> Frame {
@@ -261,15 +273,16 @@ impl Connection {
             options: Options { timestamps: self.agreed.stamps(now), ..Options::default() },
             ..self.ports()
         };
-        self.emit_packet(cx, &repr, 0)
+        let ecn = self.ecn.codepoint(Packet::Other);
+        self.emit_packet(cx, &repr, 0, ecn)
     }
 
     /// An empty segment: an acknowledgment, or a probe when `seq` lies below the window.
     fn emit_empty(&mut self, now: Instant, cx: &mut Context, seq: SeqNumber) -> Frame {
-        self.emit(now, cx, seq, Flags::ACK, 0)
+        self.emit(now, cx, seq, Flags::ACK, 0, Packet::Other)
     }
 
-    fn ports(&self) -> Repr {
+    pub(super) fn ports(&self) -> Repr {
         Repr {
             src_port: self.tuple.local.port(),
             dst_port: self.tuple.remote.port(),
@@ -285,7 +298,9 @@ impl Connection {
         seq: SeqNumber,
         flags: Flags,
         payload: u32,
+        packet: Packet,
     ) -> Frame {
+        let (flags, ecn) = self.ecn.dress(flags, packet);
         let window = self.offer_window();
         let timestamps = self.agreed.stamps(now);
         let repr = Repr {
@@ -301,7 +316,7 @@ impl Connection {
             ..self.ports()
         };
         self.note_ack_sent(now);
-        self.emit_packet(cx, &repr, payload)
+        self.emit_packet(cx, &repr, payload, ecn)
     }
 
     /// As many SACK blocks as fit beside the payload.
@@ -333,9 +348,15 @@ impl Connection {
 
     /// A packet of the connection's version of IP around one segment.
     #[inline]
-    fn emit_packet(&mut self, cx: &mut Context, repr: &Repr, payload: u32) -> Frame {
+    pub(super) fn emit_packet(
+        &mut self,
+        cx: &mut Context,
+        repr: &Repr,
+        payload: u32,
+        ecn: Ecn,
+    ) -> Frame {
         let segment_len = repr.header_len() as u32 + payload;
-        let (dscp, ecn) = (0, Ecn::NotEct);
+        let dscp = 0;
         let (frame, ip_checksummed) = match self.tuple.addresses() {
             Addresses::V4 { src, dst } => {
                 let ip = ipv4::Repr {

@@ -82,7 +82,8 @@ impl Connection {
     ) -> bool {
         let repr = &segment.repr;
         let fits = segment.payload_len <= self.rcv_wnd();
-        if repr.ack != self.snd_una || !fits || !self.reassembly.is_empty() {
+        let in_order = repr.ack == self.snd_una && self.reassembly.is_empty();
+        if !in_order || !fits || !self.ecn.is_unmoved_by(segment.ecn) {
             return false;
         }
         self.note_timestamp(now, segment);

@@ -257,6 +257,7 @@ impl Connection {
         self.leave_repair();
         self.repairing.episode = None;
         self.cc.on_undo(now);
+        self.ecn.uncut();
         self.rtt.forget_backoff();
     }
 
@@ -330,7 +331,7 @@ impl Connection {
         if self.agreed.repair != Repair::Rack {
             self.board.mark_front_lost();
         }
-        self.cc.on_congestion(now, Congestion::Loss, self.board.flight());
+        self.tell_loss(now);
         if self.config.prr && self.agreed.repair.uses_sack() {
             // What was SACKed before is neither in the network nor delivered during the recovery.
             self.repairing.prr = Some(Prr::new(self.cc.cwnd(), before.outstanding));
@@ -341,6 +342,7 @@ impl Connection {
 
     /// The retransmission timer expired (RFC 6298, 5.4 to 5.6).
     pub(super) fn take_retransmit_timeout(&mut self, now: Instant, cx: &mut Context) {
+        self.ecn.stop_waiting();
         let Some(front) = self.board.front().copied() else {
             self.timers.retransmit = None;
             return;
@@ -371,6 +373,7 @@ impl Connection {
                 _ => Congestion::TimeoutAgain,
             };
             self.cc.on_congestion(now, sign, self.board.flight());
+            self.ecn.cut_by_loss(self.snd_nxt);
             self.repairing.phase = Phase::Loss;
         }
         self.repairing.prr = None;

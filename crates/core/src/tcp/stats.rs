@@ -25,6 +25,8 @@ pub struct Stats {
     pub tail_losses: u64,
     /// Reports received of what arrived twice (RFC 2883).
     pub dsacks_received: u64,
+    /// Windows cut because packets arrived marked (RFC 3168).
+    pub mark_cuts: u64,
     /// Duplicate acknowledgments received.
     pub dup_acks: u64,
     /// Zero-window probes sent.

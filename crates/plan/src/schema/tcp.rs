@@ -4,7 +4,9 @@ use super::cc;
 use crate::diagnostic::Problems;
 use crate::reader::{self, Section, Taken, Unfit};
 use crate::tree::Node;
-use trunkline_core::tcp::config::{Algorithm, Config, Keepalive, Profile, Recovery};
+use trunkline_core::tcp::config::{
+    Algorithm, Config, EcnMode, EcnSyn, Keepalive, Profile, Recovery,
+};
 
 const RECOVERIES: [(&str, Recovery); 5] = [
     ("timeout", Recovery::TimeoutOnly),
@@ -13,8 +15,10 @@ const RECOVERIES: [(&str, Recovery); 5] = [
     ("sack", Recovery::Sack),
     ("rack", Recovery::Rack),
 ];
+const ECN_MODES: [(&str, EcnMode); 3] =
+    [("off", EcnMode::Off), ("on-request", EcnMode::OnRequest), ("request", EcnMode::Request)];
 const ALGORITHMS_LATER: [&str; 3] = ["dctcp-reno", "bbr", "prague"];
-const LATER: [&str; 3] = ["ecn", "ect_on_syn", "dscp"];
+const LATER: [&str; 1] = ["dscp"];
 
 /// Buffers and windows in bytes: the largest a scaled window can tell (RFC 7323).
 const WINDOW_MAX: u64 = 1 << 30;
@@ -28,6 +32,7 @@ pub(super) fn tcp(section: Option<Section<'_>>, mtu: u16, problems: &mut Problem
     let mut tcp = Config::new(profile, mtu);
     tcp.algorithm = s.or(problems, "cc", tcp.algorithm, algorithm);
     cc::tuning(&mut tcp.tuning, &mut s, problems);
+    ecn(&mut tcp, &mut s, problems);
     recovery(&mut tcp, &mut s, problems);
     tcp.mss = s.opt(problems, "mss", reader::whole(1, 65_495)).or(tcp.mss);
     buffers(&mut tcp, &mut s, problems);
@@ -63,6 +68,16 @@ fn recovery(tcp: &mut Config, s: &mut Section<'_>, problems: &mut Problems) {
         *switch = s.or(problems, key, *switch && sack, needing_sack(sack));
     }
     tcp.limited_transmit = s.or(problems, "limited_transmit", tcp.limited_transmit, reader::flag);
+}
+
+fn ecn(tcp: &mut Config, s: &mut Section<'_>, problems: &mut Problems) {
+    tcp.ecn = s.or(problems, "ecn", tcp.ecn, reader::choice(&ECN_MODES, &[]));
+    let mode = tcp.ecn;
+    tcp.ecn_syn = s.or(problems, "ecn_syn", tcp.ecn_syn, |node| match reader::flag(node)? {
+        true if mode == EcnMode::Off => Err(Unfit::new("needs ecn", "ecn = \"request\"")),
+        true => Ok(EcnSyn::Capable),
+        false => Ok(EcnSyn::NotCapable),
+    });
 }
 
 fn buffers(tcp: &mut Config, s: &mut Section<'_>, problems: &mut Problems) {

@@ -69,6 +69,17 @@ fn dct_1_alpha_follows_the_share_of_marks() {
     assert_eq!(windows, Some(75));
 }
 
+/// The connection of the source that stayed at 15 whatever it did.
+#[test]
+fn the_share_of_the_first_kernels_sticks_below_16() {
+    let old = Parameters { fading: Fading::Sticks, ..Parameters::default() };
+    let mut sender = Sender::with(4, old, EcnPath::Usable);
+    let windows = (1..).find(|_| sender.window(0) < 16);
+    assert_eq!(windows, Some(74));
+    let alphas: Vec<u64> = (0..100).map(|_| sender.window(0)).collect();
+    assert_eq!(alphas, [15; 100]);
+}
+
 #[test]
 fn dct_1_the_cut_is_half_of_alpha_in_whole_segments() {
     for (alpha, segments) in [(1024, 50), (512, 75), (15, 100)] {
@@ -118,7 +129,9 @@ proptest! {
     /// Whatever arrives marked, the estimate is a share, and stays near that of the marks.
     #[test]
     fn alpha_comes_to_the_share_of_marks(shift_g in 0..=SHIFT_G_MAX, share in 0u32..=MSS, start in 0..=ALPHA_ONE) {
-        let parameters = Parameters { shift_g, alpha_on_init: start };
+        // From below, what a window adds takes the place of what there was, and it stays there.
+        let start = start.max(1 << shift_g);
+        let parameters = Parameters { shift_g, alpha_on_init: start, ..Parameters::default() };
         let mut sender = Sender::with(2, parameters, EcnPath::Usable);
         for _ in 0..40 << shift_g.min(6) {
             prop_assert!(sender.window(share) <= u64::from(ALPHA_ONE));

@@ -1,9 +1,10 @@
 //! The profiles in figures. Where each comes from stands in `tables`.
 
 use super::{
-    AfterTimeout, Algorithm, Config, CwndUnit, Growth, Profile, Recovery, RtoRule, Tuning,
-    WakeWriter, WindowRule,
+    AfterTimeout, Algorithm, Config, CwndUnit, EcnMode, EcnSyn, Growth, Profile, Recovery, RtoRule,
+    Tuning, WakeWriter, WindowRule,
 };
+use crate::cc::dctcp::{self, Fading};
 use crate::time::Duration;
 
 impl Config {
@@ -28,6 +29,8 @@ impl Config {
             idle_restart: true,
             window_scale: true,
             timestamps: true,
+            ecn: EcnMode::OnRequest,
+            ecn_syn: EcnSyn::WithAlgorithm,
             recovery: Recovery::Rack,
             tlp: true,
             prr: true,
@@ -75,6 +78,7 @@ impl Config {
             idle_restart: false,
             window_scale: false,
             timestamps: false,
+            ecn: EcnMode::Off,
             recovery: Recovery::TimeoutOnly,
             tlp: false,
             prr: false,
@@ -107,6 +111,7 @@ impl Config {
             cwnd_max: 65_535 / mss,
             window_scale: false,
             timestamps: false,
+            ecn: EcnMode::Off,
             recovery: Recovery::Reno,
             tlp: false,
             prr: false,
@@ -114,6 +119,7 @@ impl Config {
             limited_transmit: false,
             dsack: false,
             eifel: false,
+            syn_cookies: false,
             delayed_ack: Duration::from_millis(200),
             ack_ticks: true,
             quick_acks: 0,
@@ -133,6 +139,7 @@ impl Config {
             receive_buffer: 65_535,
             send_buffer: 65_535,
             initial_window: 2,
+            ecn: EcnMode::Off,
             recovery: Recovery::Sack,
             tlp: false,
             prr: false,
@@ -168,6 +175,10 @@ impl Config {
             profile: Profile::Linux318,
             algorithm: Algorithm::Cubic,
             recovery: Recovery::Sack,
+            tuning: Tuning {
+                dctcp: dctcp::Parameters { fading: Fading::Sticks, ..Default::default() },
+                ..Tuning::default()
+            },
             ..Config::modern(mtu)
         }
     }

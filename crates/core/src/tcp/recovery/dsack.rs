@@ -62,6 +62,7 @@ impl Connection {
                     self.repairing.rack.on_undo();
                     self.stats.undos += 1;
                     self.cc.on_undo(now);
+                    self.ecn.uncut();
                 }
                 Phase::Recovery | Phase::Loss => self.undo(now),
             }

@@ -2,7 +2,7 @@
 //! one segment more draws out what would otherwise wait for the retransmission timer.
 
 use super::{Before, Repairing};
-use crate::cc::{Congestion, Phase};
+use crate::cc::Phase;
 use crate::seq::SeqNumber;
 use crate::tcp::{Connection, Segment, Stats};
 use crate::time::{Duration, Instant};
@@ -126,7 +126,7 @@ impl Connection {
             if self.repairing.phase == Phase::Open {
                 self.stats.tail_losses += 1;
                 self.repairing.episode = None;
-                self.cc.on_congestion(now, Congestion::Loss, self.board.flight());
+                self.tell_loss(now);
                 self.cc.on_recovery_end(now);
             }
         }

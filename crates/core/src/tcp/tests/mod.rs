@@ -2,6 +2,7 @@
 
 mod blind;
 mod close;
+mod ecn;
 mod flow;
 mod handshake;
 mod ipv6;

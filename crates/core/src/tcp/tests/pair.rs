@@ -7,6 +7,7 @@ use crate::seq::SeqNumber;
 use crate::tcp::{Chunk, Config, Connection, Data, Event, Profile, Segment, State, Tuple};
 use crate::time::{Duration, Instant};
 use crate::units::{BitRate, Ratio};
+use crate::wire::ip::{Marked, set_ce};
 use crate::wire::tcp::{Flags, Integrity, Repr};
 use crate::wire::{ipv4, ipv6, tcp};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -20,7 +21,10 @@ pub struct Sent {
     pub at: Instant,
     pub from: usize,
     pub repr: Repr,
+    pub ecn: ipv4::Ecn,
     pub len: u32,
+    /// Whether the wire marked it.
+    pub marked: bool,
 }
 
 impl Sent {
@@ -59,6 +63,14 @@ pub struct Pair {
     /// Data segments of A to delay longer, counted in the same way, and how much longer.
     pub late_data: Vec<u64>,
     pub late_by: Duration,
+    /// Data segments of A to mark, counted likewise.
+    pub mark_data: Vec<u64>,
+    /// Frames to mark by their place among all frames of an end.
+    pub mark_nth: [Vec<u64>; 2],
+    /// Frames that wait longer than this for the wire are marked.
+    pub mark_after: Option<Duration>,
+    /// The codepoint of segments that are made up.
+    pub made_up: ipv4::Ecn,
     /// Frames to lose by their place among all frames of an end.
     pub drop_nth: [Vec<u64>; 2],
     pub cut: [bool; 2],
@@ -139,6 +151,10 @@ impl Pair {
             drop_data: Vec::new(),
             late_data: Vec::new(),
             late_by: Duration::ZERO,
+            mark_data: Vec::new(),
+            mark_nth: [Vec::new(), Vec::new()],
+            mark_after: None,
+            made_up: ipv4::Ecn::NotEct,
             drop_nth: [Vec::new(), Vec::new()],
             cut: [false; 2],
             faults: None,
@@ -260,27 +276,28 @@ impl Pair {
         let segment = parse(&self.cx, frame);
         let len = self.cx.frames.len(frame);
         assert!(len <= usize::from(self.configs[from].mtu));
-        if self.logging {
-            self.log.push(Sent {
-                at: self.now,
-                from,
-                repr: segment.repr,
-                len: segment.payload_len,
-            });
-        }
         let serial = self.rate.map_or(Duration::ZERO, |r| r.time_for_bits(len as u64 * 8));
-        let leaves = self.idle_at[from].max(self.now) + serial;
+        let starts = self.idle_at[from].max(self.now);
+        let leaves = starts + serial;
         self.idle_at[from] = leaves;
         let nth = self.frames_sent[from];
         self.frames_sent[from] += 1;
         let mut late = Duration::ZERO;
         let mut lost = self.cut[from] || self.drop_nth[from].contains(&nth);
+        let mut marked = self.mark_nth[from].contains(&nth)
+            || self.mark_after.is_some_and(|longest| starts - self.now > longest);
         if from == A && segment.payload_len > 0 {
             lost |= self.drop_data.contains(&self.data_sent);
             if self.late_data.contains(&self.data_sent) {
                 late = self.late_by;
             }
+            marked |= self.mark_data.contains(&self.data_sent);
             self.data_sent += 1;
+        }
+        marked = marked && set_ce(self.cx.frames.bytes_mut(frame)) == Marked::Marked;
+        if self.logging {
+            let Segment { repr, ecn, payload_len: len, .. } = segment;
+            self.log.push(Sent { at: self.now, from, repr, ecn, len, marked });
         }
         let mut arrives = leaves + self.delay + late;
         if let Some(faults) = self.faults {
@@ -309,7 +326,8 @@ impl Pair {
         let segment = parse(&self.cx, frame);
         let now = self.now;
         if self.ends[to].is_none() {
-            if segment.repr.flags == Flags::SYN {
+            let opening = Flags::SYN | Flags::ACK;
+            if segment.repr.flags.0 & opening.0 == Flags::SYN.0 {
                 let config = self.configs[to].clone();
                 let iss = self.iss[to];
                 let tuple = self.tuples[to];
@@ -330,7 +348,7 @@ impl Pair {
         let frame = self.cx.frames.insert(payload, 0);
         let segment = Segment {
             repr,
-            ecn: ipv4::Ecn::NotEct,
+            ecn: self.made_up,
             payload_offset: 0,
             payload_len: payload.len() as u32,
         };
