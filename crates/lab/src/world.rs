@@ -20,6 +20,9 @@ use trunkline_core::link::{Medium, Outcome, Pacer};
 use trunkline_core::time::{Duration, Instant};
 use trunkline_plan::model::FaultKind;
 
+/// Nobody has a connection yet.
+const NOBODY: u32 = u32::MAX;
+
 /// Events between two reports of progress.
 const STEPS_PER_REPORT: u32 = 16_384;
 
@@ -135,8 +138,8 @@ pub struct World {
     ports: Vec<Vec<(usize, usize)>>,
     sources: Deadlines,
     pub(crate) burst: Burst,
-    /// By host and connection: the application it belongs to, once that is known.
-    owners: Vec<Vec<Option<u32>>>,
+    /// Per host and connection the application that takes its events.
+    owners: Vec<Vec<u32>>,
 }
 
 /// Who a deadline belongs to; packed into the number [`Deadlines`] wants.
@@ -276,7 +279,9 @@ impl World {
         self.now = at;
         match Source::unpack(source) {
             Source::Host(host) => {
-                self.due(host);
+                if !self.paced[host].is_empty() {
+                    self.due(host);
+                }
                 self.hosts[host].handle_timeout(at, &mut self.cx);
                 self.serve(host);
             }
@@ -439,28 +444,27 @@ impl World {
                 self.arm_lane(link, lane);
             }
         }
-        if !self.paced[host].is_empty() {
-            self.hosts[host].handle_timeout(self.now, &mut self.cx);
-        }
+        self.hosts[host].handle_timeout(self.now, &mut self.cx);
     }
 
     /// Serves a host: its events to the applications, its frames to the links that are free, one burst
     /// a link a pass, until a whole pass is empty.
     pub(crate) fn serve(&mut self, host: usize) {
-        self.due(host);
+        if !self.paced[host].is_empty() {
+            self.due(host);
+        }
         loop {
             while let Some(event) = self.hosts[host].poll_event() {
                 self.dispatch(host, &event);
             }
             let mut moved = false;
-            let ports = std::mem::take(&mut self.ports[host]);
-            for &(link, lane) in &ports {
+            for at in 0..self.ports[host].len() {
+                let (link, lane) = self.ports[host][at];
                 let this = &self.links[link];
                 if this.up && this.lanes[lane].is_free() {
                     moved |= self.serve_lane(host, link, lane);
                 }
             }
-            self.ports[host] = ports;
             moved |= self.serve_card(host);
             if !moved {
                 break;
@@ -497,27 +501,29 @@ impl World {
         true
     }
 
-    /// Gives an event to the application it is for.
+    /// Gives an event to the application it is meant for.
     fn dispatch(&mut self, host: usize, event: &Event) {
         let connection = match event {
-            Event::Tcp(id, _) | Event::Accepted(id) => Some(id.index()),
-            Event::EchoReply(_) => None,
+            Event::Tcp(id, _) => Some(id.index()),
+            _ => None,
         };
-        let owner = connection.and_then(|index| self.owners[host].get(index).copied().flatten());
-        if owner.is_some_and(|app| self.offer(app as usize, host, event)) {
+        let owner = connection.and_then(|index| self.owners[host].get(index)).copied();
+        if let Some(owner) = owner.filter(|owner| *owner != NOBODY)
+            && self.offer(owner as usize, host, event)
+        {
             return;
         }
-        let taken = (0..self.apps.len()).find(|app| self.offer(*app, host, event));
-        if let (Some(app), Some(index)) = (taken, connection) {
+        let taker = (0..self.apps.len()).find(|app| self.offer(*app, host, event));
+        if let (Some(index), Some(app)) = (connection, taker) {
             let owners = &mut self.owners[host];
-            if owners.len() <= index {
-                owners.resize(index + 1, None);
+            if index >= owners.len() {
+                owners.resize(index + 1, NOBODY);
             }
-            owners[index] = Some(app as u32);
+            owners[index] = app as u32;
         }
     }
 
-    /// Offers an event to an application. Answers whether it was for it.
+    /// Offers an event to an application. Answers whether it was meant for it.
     fn offer(&mut self, app: usize, host: usize, event: &Event) -> bool {
         let mut call = Call { now: self.now, cx: &mut self.cx, hosts: &mut self.hosts };
         let is_taken = self.apps[app].handle_event(&mut call, host, event);

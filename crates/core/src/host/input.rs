@@ -8,7 +8,7 @@ use crate::time::Instant;
 use crate::wire::checksum::Address;
 use crate::wire::ip::Addresses;
 use crate::wire::ipv4::{self, Ecn, Protocol};
-use crate::wire::{self, Integrity, ipv6, tcp as wire_tcp};
+use crate::wire::{self, Integrity, ipv6, tcp as wire_tcp, too_big};
 use crate::work::DropReason;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -35,6 +35,13 @@ pub(super) struct Arrived {
 
 impl Host {
     pub(super) fn input(&mut self, now: Instant, cx: &mut Context, id: InterfaceId, frame: Frame) {
+        if let Some((segment, src, dst)) = Segment::read(&cx.frames, frame)
+            && self.interfaces[id.0].v4.is_some_and(|ends| ends.local == dst)
+        {
+            let headers = (wire_tcp::STAMPED_LEN - ipv4::HEADER_LEN) as u64;
+            cx.work.bytes_checksummed += headers + u64::from(segment.payload_len);
+            return self.input_segment(now, cx, id, Addresses::V4 { src, dst }, frame, &segment);
+        }
         let (bytes, elided) = (cx.frames.bytes(frame), cx.frames.elided(frame));
         let read = match bytes.first().map(|byte| byte >> 4) {
             Some(6) => self.read_v6(id, bytes, elided),
@@ -47,6 +54,9 @@ impl Host {
         match (arrived.protocol, arrived.addresses) {
             (Protocol::TCP, _) => self.input_tcp(now, cx, &arrived, frame),
             (Protocol::ICMP, Addresses::V4 { .. }) | (Protocol::ICMPV6, Addresses::V6 { .. }) => {
+                if too_big::is_one(&arrived.addresses, upper(cx, &arrived, frame).0) {
+                    return self.input_too_big(now, cx, &arrived, frame);
+                }
                 self.input_echo(cx, &arrived, frame);
             }
             _ => cx.drop_frame(frame, DropReason::NotForUs),
@@ -101,28 +111,42 @@ impl Host {
             Ok(segment) => segment,
             Err(error) => return cx.drop_frame(frame, reason(error)),
         };
+        self.input_segment(now, cx, arrived.interface, arrived.addresses, frame, &segment);
+    }
+
+    /// A segment's headers have been read: to its connection.
+    #[inline]
+    fn input_segment(
+        &mut self,
+        now: Instant,
+        cx: &mut Context,
+        id: InterfaceId,
+        addresses: Addresses,
+        frame: Frame,
+        segment: &Segment,
+    ) {
         let tuple = Tuple {
-            local: SocketAddr::new(arrived.addresses.dst(), segment.repr.dst_port),
-            remote: SocketAddr::new(arrived.addresses.src(), segment.repr.src_port),
+            local: SocketAddr::new(addresses.dst(), segment.repr.dst_port),
+            remote: SocketAddr::new(addresses.src(), segment.repr.src_port),
         };
         if !is_one_host(tuple.remote.ip()) {
             return cx.drop_frame(frame, DropReason::NotForUs);
         }
-        let (id, found) = (arrived.interface, self.open_connection(&tuple));
-        let asks = opens(&segment) && self.is_listening(tuple.local.port());
+        let found = self.open_connection(&tuple);
+        let asks = opens(segment) && self.is_listening(tuple.local.port());
         if let Some(connection) = found {
             let slot = self.slot_mut(connection).filter(|_| asks);
-            let beyond = slot.and_then(|slot| slot.connection.give_way(&segment));
+            let beyond = slot.and_then(|slot| slot.connection.give_way(segment));
             if beyond.is_some() {
-                return self.input_syn(now, cx, id, tuple, (frame, &segment), beyond);
+                return self.input_syn(now, cx, id, tuple, (frame, segment), beyond);
             }
-            self.deliver(now, cx, connection, frame, &segment);
+            self.deliver(now, cx, connection, frame, segment);
         } else if asks {
-            self.input_syn(now, cx, id, tuple, (frame, &segment), None);
-        } else if let Some(opened) = self.accept_by_cookie(now, cx, id, tuple, &segment) {
-            self.deliver(now, cx, opened, frame, &segment);
+            self.input_syn(now, cx, id, tuple, (frame, segment), None);
+        } else if let Some(opened) = self.accept_by_cookie(now, cx, id, tuple, segment) {
+            self.deliver(now, cx, opened, frame, segment);
         } else {
-            self.refuse(cx, id, tuple, &segment);
+            self.refuse(cx, id, tuple, segment);
             cx.drop_frame(frame, DropReason::NoConnection);
         }
     }

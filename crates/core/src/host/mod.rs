@@ -12,6 +12,7 @@ mod siphash;
 mod sockets;
 #[cfg(test)]
 mod tests;
+mod too_big;
 
 use crate::Context;
 use crate::bond::{Bond, FrameMeta};
@@ -36,7 +37,7 @@ pub use sockets::ConnectError;
 pub struct ConnectionId(u32);
 
 impl ConnectionId {
-    /// Its place among all connections of its host, from 0 in the order they were opened.
+    /// Its number: they count from 0 on each host.
     pub const fn index(self) -> usize {
         self.0 as usize
     }
@@ -370,7 +371,7 @@ impl Host {
             }
             self.events.push_back(Event::Tcp(id, event));
         }
-        if !slot.runnable {
+        if !slot.runnable && !slot.connection.is_idle() {
             slot.runnable = true;
             self.interfaces[slot.interface.0].runnable.push_back(id);
         }
@@ -430,7 +431,10 @@ impl Host {
                 Some(frame) => {
                     let meta = FrameMeta { len: cx.frames.len(frame) as u32, flow: slot.flow };
                     interface.bond.send(now, cx, frame, meta);
-                    interface.runnable.push_back(id);
+                    slot.runnable = !slot.connection.is_idle();
+                    if slot.runnable {
+                        interface.runnable.push_back(id);
+                    }
                 }
                 None if slot.stage == Stage::Stillborn => {
                     self.stillborn.push(id);

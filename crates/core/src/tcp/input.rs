@@ -203,6 +203,7 @@ impl Connection {
         let acked = self.board.ack_to(ack);
         self.snd_una = ack;
         self.send.acked(acked.payload);
+        self.note_size_acked();
         self.stats.bytes_acked += u64::from(acked.payload);
         if acked.fin {
             self.fin = Fin::Acked;
@@ -312,6 +313,7 @@ impl Connection {
     }
 
     /// Moves a piece that continues at `rcv_nxt` into the receive buffer.
+    #[inline(always)]
     pub(super) fn append(&mut self, cx: &mut Context, piece: Piece) {
         let bytes = cx.frames.bytes(piece.frame);
         let from = (piece.offset as usize).min(bytes.len());
@@ -326,6 +328,7 @@ impl Connection {
     }
 
     /// In-order data arrived: acknowledge now or hold it back (RFC 1122, 4.2.3.2).
+    #[inline]
     pub(super) fn schedule_ack(&mut self, now: Instant, cx: &mut Context, payload_len: u32) {
         self.acking.rcv_mss = self.acking.rcv_mss.max(payload_len);
         let unacked = self.rcv_nxt - self.acking.last_sent;

@@ -15,6 +15,7 @@ mod ecn;
 mod handshake;
 mod input;
 mod keepalive;
+mod mtu;
 mod options;
 mod output;
 mod pacing;
@@ -47,13 +48,14 @@ pub use tuple::Tuple;
 
 use crate::Context;
 use crate::cc::{self, CongestionControl};
-use crate::frame::Frame;
+use crate::frame::{Frame, Frames};
 use crate::seq::SeqNumber;
 use crate::time::{Duration, Instant};
 use crate::wire;
 use crate::wire::ipv4::Ecn;
 use ecn::EcnState;
 use keepalive::Silence;
+use mtu::PathMtu;
 use options::Agreed;
 use pacing::Pacer;
 use reassembly::Reassembly;
@@ -62,6 +64,7 @@ use recovery::Repairing;
 use rtt::Estimator;
 use scoreboard::Scoreboard;
 use send_buffer::SendBuffer;
+use std::net::Ipv4Addr;
 use timer::Timers;
 
 /// A segment whose headers have been parsed and verified.
@@ -78,6 +81,21 @@ pub struct Segment {
 }
 
 impl Segment {
+    /// The segment in a packet of the usual shape, and the packet's addresses. None says only that it has to
+    /// be read step by step.
+    #[inline]
+    pub fn read(frames: &Frames, frame: Frame) -> Option<(Segment, Ipv4Addr, Ipv4Addr)> {
+        let (bytes, elided) = (frames.bytes(frame), frames.elided(frame));
+        let read = wire::tcp::read_stamped(bytes, elided)?;
+        let segment = Segment {
+            repr: read.repr,
+            ecn: read.ecn,
+            payload_offset: wire::tcp::STAMPED_LEN,
+            payload_len: (bytes.len() - wire::tcp::STAMPED_LEN) as u32 + elided,
+        };
+        (!frames.is_corrupt(frame)).then_some((segment, read.src, read.dst))
+    }
+
     /// Sequence numbers it takes: payload, SYN and FIN.
     pub fn sequence_len(&self) -> u32 {
         use wire::tcp::Flags;
@@ -189,6 +207,8 @@ struct Acking {
 pub struct Connection {
     config: Config,
     tuple: Tuple,
+    /// The headers of most segments, over IPv4.
+    template: Option<wire::tcp::Template>,
     state: State,
     stats: Stats,
     cc: Box<dyn CongestionControl>,
@@ -225,6 +245,7 @@ pub struct Connection {
     silence: Silence,
 
     agreed: Agreed,
+    path_mtu: PathMtu,
     timers: Timers,
     pending: Pending,
     ident: u16,
@@ -467,6 +488,7 @@ impl Connection {
         let receiving = (self.rcv_nxt, self.rcv_edge, &self.receive, &self.reassembly);
         let rest = (&self.acking, &self.agreed, &self.timers, self.pending, self.fin);
         let repair = (&self.board, &self.rtt, &self.repairing, &self.cc, &self.pacer, &self.ecn);
+        let repair = (repair, &self.path_mtu);
         format!("{:?}", (self.state, stats, sending, receiving, rest, repair))
     }
 }
