@@ -2,7 +2,7 @@
 //! checksummed, and nothing in between.
 
 use std::hint::black_box;
-use std::net::{Ipv4Addr, SocketAddrV4};
+use std::net::{Ipv4Addr, SocketAddr};
 use trunkline_core::Context;
 use trunkline_core::frame::Frame;
 use trunkline_core::seq::SeqNumber;
@@ -45,8 +45,8 @@ impl Pair {
         let mut cx = Context::new();
         let now = Instant::ZERO;
         let config = Config::new(Profile::Modern, MTU);
-        let a = SocketAddrV4::new(Ipv4Addr::new(10, 0, 0, 1), 1000);
-        let b = SocketAddrV4::new(Ipv4Addr::new(10, 0, 0, 2), 2000);
+        let a = SocketAddr::from((Ipv4Addr::new(10, 0, 0, 1), 1000));
+        let b = SocketAddr::from((Ipv4Addr::new(10, 0, 0, 2), 2000));
         let ours = Tuple { local: a, remote: b };
         let theirs = Tuple { local: b, remote: a };
         let mut client = Connection::connect(now, &mut cx, config.clone(), ours, SeqNumber(1));

@@ -9,10 +9,10 @@ use std::collections::VecDeque;
 use std::net::{SocketAddr, UdpSocket};
 use std::time::{Duration as Wait, Instant as Watch};
 use trunkline_core::bond::trunk::{self, MEMBER_QUEUE, Monitor, Reorder};
-use trunkline_core::bond::{BondConfig, MemberConfig, Mode};
+use trunkline_core::bond::{BondConfig, IngressConfig, MemberConfig, Mode};
 use trunkline_core::frame::{LinkChange, LinkId};
 use trunkline_core::link::{Framing, Header, WireConfig};
-use trunkline_core::queue::Limit;
+use trunkline_core::queue::{FqCodelConfig, Limit};
 use trunkline_core::rng::Rng;
 use trunkline_core::time::{Duration, Instant};
 use trunkline_core::units::{BitRate, Ratio};
@@ -25,6 +25,8 @@ use trunkline_live::sys::tun::{Tun, VNET_HEADER_BYTES};
 const RATES: [u64; 3] = [20_000_000, 20_000_000, 3_000_000];
 const MTU: u16 = 1456;
 const STEPS: usize = 500;
+const DROP_TAIL: IngressConfig = IngressConfig::DropTail(Limit::Packets(64));
+const PER_FLOW: Option<Reorder> = Some(Reorder::PerFlow { max: Duration::from_millis(100) });
 /// What a loaded machine may take to carry a datagram over loopback.
 const PATIENCE: Wait = Wait::from_secs(20);
 
@@ -300,7 +302,12 @@ fn compare(name: &str, bonds: [BondConfig; 2], seed: u64) -> usize {
 }
 
 /// The two ends of a bond, trunks or not.
-fn bonds(mode: Mode, reorder: Option<Reorder>, seed: u64) -> [BondConfig; 2] {
+fn bonds(
+    mode: Mode,
+    reorder: Option<Reorder>,
+    ingress: IngressConfig,
+    seed: u64,
+) -> [BondConfig; 2] {
     [0, 1].map(|end: u32| {
         let trunk = |reorder| trunk::Config {
             local_index: 1 + end,
@@ -309,15 +316,15 @@ fn bonds(mode: Mode, reorder: Option<Reorder>, seed: u64) -> [BondConfig; 2] {
             reorder,
             monitor: Monitor::default(),
         };
-        BondConfig { trunk: reorder.map(trunk), ..BondConfig::new(mode, MTU) }
+        BondConfig { trunk: reorder.map(trunk), ingress, ..BondConfig::new(mode, MTU) }
     })
 }
 
-fn holds_for(reorder: Option<Reorder>) {
+fn holds_for(reorder: Option<Reorder>, ingress: IngressConfig) {
     for mode in Mode::ALL {
         for seed in 1..=3 {
-            let name = format!("{} {reorder:?} seed {seed}", mode.name());
-            let frames = compare(&name, bonds(mode, reorder, seed), seed);
+            let name = format!("{} {reorder:?} {ingress:?} seed {seed}", mode.name());
+            let frames = compare(&name, bonds(mode, reorder, ingress, seed), seed);
             assert!(frames > 500, "{name}: only {frames} frames to compare");
         }
     }
@@ -325,15 +332,20 @@ fn holds_for(reorder: Option<Reorder>) {
 
 #[test]
 fn plain_members_carry_the_same_in_both_worlds() {
-    holds_for(None);
+    holds_for(None, DROP_TAIL);
 }
 
 #[test]
 fn trunks_carry_the_same_in_both_worlds() {
-    holds_for(Some(Reorder::PerFlow { max: Duration::from_millis(100) }));
+    holds_for(PER_FLOW, DROP_TAIL);
 }
 
 #[test]
 fn trunks_that_keep_no_order_carry_the_same_in_both_worlds() {
-    holds_for(Some(Reorder::Off));
+    holds_for(Some(Reorder::Off), DROP_TAIL);
+}
+
+#[test]
+fn trunks_behind_fq_codel_carry_the_same_in_both_worlds() {
+    holds_for(PER_FLOW, IngressConfig::FqCodel(FqCodelConfig::new(MTU)));
 }

@@ -9,7 +9,7 @@ use crate::cabling::{self, fabric};
 use crate::look::Looks;
 use crate::world::{Fault, Lane, Link, World};
 use std::collections::BTreeSet;
-use std::net::{IpAddr, Ipv4Addr, SocketAddrV4};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use trunkline_core::Context;
 use trunkline_core::bond::{Bond, trunk};
 use trunkline_core::frame::LinkId;
@@ -104,47 +104,63 @@ fn fault(fault: &model::Fault) -> Fault {
     }
 }
 
-/// The addresses of every bond's two ends: the plan's, or one of our own choosing that nobody has.
-fn addresses(plan: &Plan) -> Vec<[Ipv4Addr; 2]> {
-    let configured = plan.ends.iter().flat_map(|e| &e.address).filter_map(|a| match a.ip {
-        IpAddr::V4(ip) => Some(ip),
-        IpAddr::V6(_) => None,
-    });
-    let mut taken: BTreeSet<Ipv4Addr> = configured.collect();
+/// The addresses of every bond's two ends: the plan's, or some of our own choosing that nobody has. They
+/// are of IPv4, except where the plan gives an end of the bond none of that but one of IPv6.
+fn addresses(plan: &Plan) -> Vec<[IpAddr; 2]> {
+    let mut taken: BTreeSet<IpAddr> =
+        plan.ends.iter().flat_map(|end| &end.address).map(|address| address.ip).collect();
     let of_bond = |bond: usize| {
-        [0, 1].map(|end| {
-            given_address(plan, bond, end).unwrap_or_else(|| free(bond, end, &mut taken))
-        })
+        let given = |version| [0, 1].map(|end| given_address(plan, bond, end, version));
+        let [v4, v6] = [given(Version::V4), given(Version::V6)];
+        let lacks_v4 = |end: usize| v4[end].is_none() && v6[end].is_some();
+        let (version, given) = match lacks_v4(0) || lacks_v4(1) {
+            true => (Version::V6, v6),
+            false => (Version::V4, v4),
+        };
+        [0, 1].map(|end| given[end].unwrap_or_else(|| free(version, bond, end, &mut taken)))
     };
     (0..plan.bonds.len()).map(of_bond).collect()
 }
 
-/// The plan's first IPv4 address for a bond's end. An end of several bonds has it at its first bond
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Version {
+    V4,
+    V6,
+}
+
+/// The plan's first address of a version for a bond's end. An end of several bonds has it at its first bond
 /// only: an address is that of one interface.
-fn given_address(plan: &Plan, bond: usize, end: usize) -> Option<Ipv4Addr> {
+fn given_address(plan: &Plan, bond: usize, end: usize, version: Version) -> Option<IpAddr> {
     let name = &plan.bonds[bond].ends[end];
     let first = plan.bonds.iter().position(|b| b.ends.contains(name)) == Some(bond);
     let described = plan.ends.iter().find(|e| e.name == *name).filter(|_| first)?;
-    described.address.iter().find_map(|a| match a.ip {
-        IpAddr::V4(ip) => Some(ip),
-        IpAddr::V6(_) => None,
-    })
+    let ips = described.address.iter().map(|address| address.ip);
+    ips.into_iter().find(|ip| ip.is_ipv4() == (version == Version::V4))
 }
 
-/// The first address from 10.0.BOND.1 (the second end: .2) on that nobody has. It is taken then.
-fn free(bond: usize, end: usize, taken: &mut BTreeSet<Ipv4Addr>) -> Ipv4Addr {
-    let mut ip = u32::from(Ipv4Addr::new(10, 0, 0, 1)) + ((bond as u32) << 8) + end as u32;
-    while !taken.insert(Ipv4Addr::from(ip)) {
-        ip = ip.wrapping_add(1);
-    }
-    Ipv4Addr::from(ip)
+/// The first address from 10.0.BOND.1 or fd00::BOND:1 (the second end: 2) on that nobody has. It is
+/// taken then.
+fn free(version: Version, bond: usize, end: usize, taken: &mut BTreeSet<IpAddr>) -> IpAddr {
+    let place = end as u32 + 1;
+    let nth = |n: u32| match version {
+        Version::V4 => {
+            let first = u32::from(Ipv4Addr::new(10, 0, 0, 0)) + ((bond as u32) << 8) + place;
+            IpAddr::from(Ipv4Addr::from(first.wrapping_add(n)))
+        }
+        Version::V6 => {
+            let net = u128::from(Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, bond as u16, 0));
+            IpAddr::from(Ipv6Addr::from(net + u128::from(place) + u128::from(n)))
+        }
+    };
+    let mut free = (0..).map(nth);
+    free.find(|ip| taken.insert(*ip)).expect("a plan lists fewer addresses than there are")
 }
 
 /// Gives both hosts of a bond their interface to it.
 fn attach(
     plan: &Plan,
     index: usize,
-    addresses: [Ipv4Addr; 2],
+    addresses: [IpAddr; 2],
     ends: &[usize; 2],
     hosts: &mut [Host],
     rng: &Rng,
@@ -237,14 +253,14 @@ fn pacer(link: &model::Link, lane: usize) -> Option<Pacer> {
 }
 
 /// Makes a flow's application. It sends from the first host to `peer`, an address of the second.
-fn add_flow(world: &mut World, plan: &Plan, index: usize, peer: Ipv4Addr, hosts: [usize; 2]) {
+fn add_flow(world: &mut World, plan: &Plan, index: usize, peer: IpAddr, hosts: [usize; 2]) {
     let flow = &plan.lab.flows[index];
     let app = match &flow.app {
         model::App::Bulk(bulk) => {
             let port = FIRST_PORT + index as u16;
             world.hosts[hosts[1]].listen(port, flow.tcp.clone());
             world.observer.watch(port);
-            let remote = SocketAddrV4::new(peer, port);
+            let remote = SocketAddr::new(peer, port);
             let warmup = plan.lab.warmup;
             App::Bulk(Box::new(Bulk::new(
                 *bulk,
@@ -274,7 +290,7 @@ fn switched(
 ) -> App {
     let flow = &plan.lab.flows[index];
     let port = FIRST_PORT + index as u16;
-    let at = |machine: usize| SocketAddrV4::new(cabling::address(machine), port);
+    let at = |machine: usize| SocketAddr::new(cabling::address(machine).into(), port);
     let (tcp, warmup, remote) = (&flow.tcp, plan.lab.warmup, at(to));
     let rng = rng.fork("flow").fork(&flow.name);
     let start = |machine: usize| {
@@ -285,7 +301,7 @@ fn switched(
     match &flow.app {
         model::App::Ping(ping) => {
             let (machine, host) = senders[0];
-            let peer = cabling::address(to);
+            let peer = cabling::address(to).into();
             App::Ping(Ping::new(*ping, [host, receiver], peer, index as u16, start(machine)))
         }
         model::App::Bulk(bulk) => {
@@ -293,7 +309,7 @@ fn switched(
             let one = |(machine, host): &(usize, usize)| {
                 Bulk::new(*bulk, [*host, receiver], tcp.clone(), remote, start(*machine), warmup)
             };
-            let addresses = senders.iter().map(|(machine, _)| cabling::address(*machine));
+            let addresses = senders.iter().map(|(machine, _)| cabling::address(*machine).into());
             let bulks = senders.iter().map(one).collect();
             App::Streams(Streams::new(bulks, addresses.collect(), port))
         }
@@ -359,6 +375,21 @@ mod tests {
             addresses(&plan).iter().map(|pair| pair.map(|ip| ip.to_string())).collect();
         let expected =
             [["10.0.0.3", "10.0.0.4"], ["10.0.1.2", "10.0.0.1"], ["10.0.2.1", "10.0.1.1"]];
+        assert_eq!(all, expected);
+        completes(&plan);
+    }
+
+    #[test]
+    fn ends_with_ipv6_addresses_only_speak_ipv6() {
+        let plan = star(
+            3,
+            "[end.e0]\naddress = [\"fd00::9/64\"]\n[end.e1]\naddress = [\"fd00:0:0:1::1/64\"]\n\
+             [end.e2]\naddress = [\"10.9.9.9/24\", \"fd00:0:0:2::1/64\"]\n",
+        );
+        let all: Vec<[String; 2]> =
+            addresses(&plan).iter().map(|pair| pair.map(|ip| ip.to_string())).collect();
+        let expected =
+            [["fd00::1", "fd00::9"], ["fd00::1:1", "fd00:0:0:1::1"], ["10.0.2.1", "10.9.9.9"]];
         assert_eq!(all, expected);
         completes(&plan);
     }

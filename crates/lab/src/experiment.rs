@@ -390,6 +390,7 @@ fn flows(points: &[Point], measurements: &[Measurement]) -> Vec<FlowResult> {
             run: point.label.clone(),
             flow: flow.clone(),
             note: m.measured.notes.get(flow).cloned(),
+            cc: m.measured.tokens.get(flow).cloned(),
             metrics: metrics.clone(),
         })
     });

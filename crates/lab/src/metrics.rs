@@ -29,6 +29,8 @@ pub(crate) struct Measured {
     pub(crate) failures: Vec<(String, String)>,
     /// What else a reader should know of a flow, by its name.
     pub(crate) notes: BTreeMap<String, String>,
+    /// What `ss -ti` would tell of a flow's sender, by its name.
+    pub(crate) tokens: BTreeMap<String, String>,
     pub(crate) packet_hops: u64,
     pub(crate) virtual_time: Duration,
 }
@@ -56,11 +58,14 @@ pub(crate) fn measure(plan: &Plan, world: &World) -> Measured {
     let mut causes = BTreeMap::new();
     let mut failures = Vec::new();
     let mut notes = BTreeMap::new();
+    let mut tokens = BTreeMap::new();
     for (index, (flow, app)) in plan.lab.flows.iter().zip(&world.apps).enumerate() {
         let (metrics, cause) = match app {
             App::Bulk(bulk) => {
                 failures.extend(failure(&bulk.record).map(|how| (flow.name.clone(), how)));
                 notes.extend(bulk_note(world, bulk).map(|note| (flow.name.clone(), note)));
+                let sender = connection(world, bulk.hosts()[0], bulk.sender());
+                tokens.extend(sender.map(|c| (flow.name.clone(), c.tokens().to_string())));
                 (bulk_metrics(plan, world, index, flow, bulk), bulk_cause(bulk))
             }
             App::Ping(ping) => (ping_metrics(ping, end), ping_cause(ping)),
@@ -82,7 +87,7 @@ pub(crate) fn measure(plan: &Plan, world: &World) -> Measured {
     let links = links.chain(ports).collect();
     let virtual_time = end - Instant::ZERO;
     let packet_hops = world.packet_hops;
-    Measured { flows, links, causes, failures, notes, packet_hops, virtual_time }
+    Measured { flows, links, causes, failures, notes, tokens, packet_hops, virtual_time }
 }
 
 /// How a transfer failed, whatever it was worth until then.

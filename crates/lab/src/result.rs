@@ -77,6 +77,9 @@ pub struct FlowResult {
     /// What a reader should know, such as that congestion control fell back to another.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
+    /// What `ss -ti` would tell of the sending end: options, ECN, congestion control. Not part of the digest.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cc: Option<String>,
     /// Its metrics; null where one does not apply.
     #[serde(flatten)]
     pub metrics: BTreeMap<String, Option<f64>>,
@@ -167,7 +170,7 @@ pub struct ResultDocument {
     pub plan: String,
     /// The seed all randomness came from.
     pub seed: u64,
-    /// SHA-256 of this document without seed, version, digest and timing.
+    /// SHA-256 of this document without seed, version, digest, timing and the flows' `cc`.
     pub digest: String,
     /// The version of trunkline.
     pub version: &'static str,
@@ -231,6 +234,10 @@ impl ResultDocument {
         if let Value::Object(map) = &mut value {
             for key in ["seed", "version", "digest", "timing"] {
                 map.remove(key);
+            }
+            let flows = map.get_mut("flows").and_then(Value::as_array_mut);
+            for flow in flows.into_iter().flatten().filter_map(Value::as_object_mut) {
+                flow.remove("cc");
             }
         }
         let hash = Sha256::digest(value.to_string().as_bytes());

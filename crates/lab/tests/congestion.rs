@@ -129,12 +129,58 @@ fn veg_6_two_vegas_flows_share() {
 
 #[test]
 fn dct_5_dctcp_without_ecn_runs_as_reno_and_the_result_says_so() {
-    let dctcp = PATH.run(&["cc = \"dctcp\""]);
+    let dctcp = PATH.run(&["cc = \"dctcp\", ecn = \"off\""]);
     let reno = PATH.run(&["cc = \"reno\""]);
     assert_eq!(dctcp.flows[0].metrics, reno.flows[0].metrics);
     let note = dctcp.flows[0].note.as_deref().expect("a note");
     assert!(note.contains("dctcp-reno"), "{note}");
     assert_eq!(reno.flows[0].note, None);
+    let tokens = [&dctcp, &reno].map(|result| result.flows[0].cc.as_deref());
+    assert_eq!(tokens[0], Some("ts sack dctcp-reno dctcp:fallback_mode"));
+    assert_eq!(tokens[1], Some("ts sack reno"));
+}
+
+/// 20 Mbit/s, 5 ms each way: 25 kB are on their way. K by the rule of thumb is 3.6 kB; here it is more,
+/// because segments are large in such a window.
+#[test]
+fn dctcp_fills_a_marking_line_without_a_loss_and_with_a_short_queue() {
+    let queue = "{ kind = \"step-ecn\", limit = \"200p\", mark = \"8p\" }";
+    let line = Line { kbit: 20_000.0, delay: 5, queue, mtu: 1472 };
+    let ping = "[[lab.flow]]\nname = \"ping\"\nfrom = \"home\"\nto = \"isp\"\n\
+                app = { kind = \"ping\", interval = \"100ms\" }\n";
+    let result = line.run_beside(ping, &["cc = \"dctcp\""; 2]);
+    let flow = |name: &str| result.flows.iter().find(|flow| flow.flow == name).expect("a flow");
+    let goodputs = ["up0", "up1"].map(|name| metric(flow(name), "goodput"));
+    let ceiling = metric(flow("up0"), "ceiling") / 4.0;
+    let share = goodputs.iter().sum::<f64>() / ceiling;
+    assert!(share > 0.97, "{share} of the ceiling");
+    assert!(goodputs[0] / goodputs[1] > 0.8 && goodputs[1] / goodputs[0] > 0.8, "{goodputs:?}");
+    for name in ["up0", "up1"] {
+        let flow = flow(name);
+        assert_eq!((metric(flow, "retransmitted"), metric(flow, "timeouts")), (0.0, 0.0));
+        assert_eq!(flow.note, None);
+        let tokens = flow.cc.as_deref().expect("tokens");
+        assert!(tokens.starts_with("ts sack ecn dctcp dctcp:(ce_state:0,alpha:"), "{tokens}");
+    }
+    // The queue, not the path: at most K and what two windows add to it, 0.6 ms for a packet.
+    let wait = metric(flow("ping"), "rtt_mean") - 0.010;
+    assert!((0.001..0.010).contains(&wait), "{wait} s");
+}
+
+/// Classic ECN: a queue that marks in place of dropping, and a sender that asks for it.
+#[test]
+fn marks_take_the_place_of_losses_for_every_congestion_control() {
+    let queue = "{ kind = \"step-ecn\", limit = \"200p\", mark = \"20p\" }";
+    for cc in ["reno", "cubic"] {
+        let line = Line { queue, ..PATH };
+        let lost = |ecn: &str| {
+            let result = line.run(&[&format!("cc = \"{cc}\", ecn = \"{ecn}\"")]);
+            assert!(metric(&result.flows[0], "goodput") > 1.5e6, "{cc} {ecn}");
+            metric(&result.flows[0], "retransmitted")
+        };
+        assert_eq!(lost("on"), 0.0, "{cc}");
+        assert!(lost("on-request") > 0.0, "{cc}");
+    }
 }
 
 /// The mean round trip of a ping beside a Reno transfer, in seconds.

@@ -76,6 +76,20 @@ fn one_flow_gets_the_sum_over_unequal_delays() {
     }
 }
 
+/// The queue in front of a trunk marks packets of the flows it carries.
+#[test]
+fn marks_of_a_trunk_reach_dctcp_inside() {
+    let bulk = bulk("dctcp\", dctcp = { alpha_on_init = 0 }, ecn = \"on", "");
+    let result = run(&[(50, 10), (20, 10)], "", &format!("duration = \"10s\"\n{bulk}"));
+    let flow = result.flows.iter().find(|flow| flow.flow == "up").expect("a flow");
+    assert_eq!(flow.note, None);
+    let tokens = flow.cc.as_deref().expect("tokens");
+    assert!(tokens.contains("ecn dctcp dctcp:(ce_state:0,alpha:"), "{tokens}");
+    let alpha = tokens.split("alpha:").nth(1).and_then(|rest| rest.split(',').next());
+    assert!(alpha.is_some_and(|alpha| alpha != "0"), "{tokens}");
+    assert_eq!(metric(&result, "retransmitted"), 0.0);
+}
+
 /// A stream of five milliseconds beside a bulk transfer, while one of two paths is cut for three seconds.
 fn cut(kind: &str, link: usize) -> ResultDocument {
     let ping = "[[lab.flow]]\nname = \"ping\"\nfrom = \"home\"\nto = \"server\"\n\

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 /// The longest line taken.
 const LINE_BYTES_MAX: usize = 64 << 10;
-/// Clients at a time; more wait in the kernel's queue or are refused by it.
+/// Clients at a time; one more takes the place of the one that has been silent longest.
 const CLIENTS_MAX: usize = 32;
 /// How long an answer is waited for: far longer than a reload takes.
 const ANSWER_TIME_MAX: Duration = Duration::from_secs(10);
@@ -95,6 +95,8 @@ pub fn parse(line: &[u8]) -> Result<Request, String> {
 pub struct Control {
     listener: UnixListener,
     clients: Vec<Option<Client>>,
+    /// Counts who has connected or asked, to know who has been silent longest.
+    turn: u64,
     /// A descriptor to give up when there is no other for a client, who must be taken to be sent away.
     spare: Option<UnixListener>,
 }
@@ -104,6 +106,8 @@ struct Client {
     stream: UnixStream,
     line: Vec<u8>,
     is_new: bool,
+    /// The turn it was heard last.
+    heard: u64,
 }
 
 impl Control {
@@ -116,7 +120,7 @@ impl Control {
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
         listener.set_nonblocking(true)?;
         let spare = listener.try_clone().ok();
-        Ok(Control { listener, clients: Vec::new(), spare })
+        Ok(Control { listener, clients: Vec::new(), turn: 0, spare })
     }
 
     /// The listener, to wait for.
@@ -143,11 +147,15 @@ impl Control {
                 Err(_) => return Ok(()),
             };
             stream.set_nonblocking(true)?;
-            let client = Client { stream, line: Vec::new(), is_new: true };
-            match self.clients.iter().position(Option::is_none) {
-                Some(free) => self.clients[free] = Some(client),
-                None if self.clients.len() < CLIENTS_MAX => self.clients.push(Some(client)),
-                None => drop(client),
+            self.turn += 1;
+            let client = Client { stream, line: Vec::new(), is_new: true, heard: self.turn };
+            if self.clients.len() < CLIENTS_MAX {
+                self.clients.push(None);
+            }
+            // A place that is free comes first.
+            let heard = |slot: &Option<Client>| slot.as_ref().map_or(0, |client| client.heard);
+            if let Some(slot) = self.clients.iter_mut().min_by_key(|slot| heard(slot)) {
+                *slot = Some(client);
             }
         }
     }
@@ -169,6 +177,8 @@ impl Control {
         let Some(client) = slot else {
             return Vec::new();
         };
+        self.turn += 1;
+        client.heard = self.turn;
         let mut buffer = [0; 4096];
         let has_gone = loop {
             match client.stream.read(&mut buffer) {

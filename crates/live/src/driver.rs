@@ -378,7 +378,7 @@ impl Driver {
         let link = path.setup.member.link;
         // What is not the peer's says nothing of where the peer is.
         if is_of_bond(&self.setup.bond, &datagram) {
-            if !path.is_usable() && path.has_carrier {
+            if !path.is_usable() && path.has_carrier() {
                 self.bond.handle_link(now, &mut self.cx, link, LinkChange::Up);
             }
             path.hear(datagram.from, datagram.to);
@@ -424,7 +424,7 @@ impl Driver {
         };
         let path = &mut self.paths[index];
         let was_usable = path.is_usable();
-        path.has_carrier = carrier == LinkChange::Up;
+        path.set_carrier(carrier);
         let change = match (was_usable, path.is_usable()) {
             (true, false) => LinkChange::Down,
             (false, true) => LinkChange::Up,

@@ -11,7 +11,7 @@ use crate::netlink::Netlink;
 use crate::sys::epoll::{Epoll, Interest};
 use crate::sys::tun::{Tun, VNET_HEADER_BYTES};
 use std::io;
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::IpAddr;
 use std::os::fd::AsFd;
 use trunkline_core::Context;
 use trunkline_core::bond::{Bond, BondConfig, MemberConfig, Mode};
@@ -42,8 +42,8 @@ pub struct Neighbourhood {
     pub device: String,
     /// The kernel's address on it, with the length of the network's prefix.
     pub kernel: Address,
-    /// The host's address, in the same network.
-    pub address: Ipv4Addr,
+    /// The host's address, in the same network: IPv4 or IPv6.
+    pub address: IpAddr,
     /// The longest packet, in bytes.
     pub mtu: u16,
 }
@@ -192,9 +192,11 @@ fn whole<'a>(frames: &'a Frames, frame: Frame, buffer: &'a mut [u8]) -> &'a [u8]
 
 /// A host whose only interface leads to the kernel and on to everybody else.
 fn host(now: Instant, cx: &mut Context, network: &Neighbourhood, rng: Rng) -> Result<Host, Error> {
-    let IpAddr::V4(kernel) = network.kernel.ip else {
-        return Err(Error::Refused("a host of ours speaks IPv4 only".into()));
-    };
+    let kernel = network.kernel.ip;
+    if kernel.is_ipv4() != network.address.is_ipv4() {
+        let told = format!("{kernel} and {} are of different versions of IP", network.address);
+        return Err(Error::Refused(told));
+    }
     let member = MemberConfig {
         link: LINK,
         rate: RATE,

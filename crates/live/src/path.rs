@@ -4,7 +4,7 @@ use crate::setup::LinkSetup;
 use crate::sys::udp::{Destination, SEGMENTS_MAX, SEND_BYTES_MAX, UdpSocket};
 use std::io::{self, IoSlice};
 use std::net::{IpAddr, SocketAddr};
-use trunkline_core::frame::{Burst, Frames};
+use trunkline_core::frame::{Burst, Frames, LinkChange};
 use trunkline_core::link::Pacer;
 use trunkline_core::wire::ip::dscp_ecn;
 use trunkline_core::wire::trunk::is_data;
@@ -39,7 +39,7 @@ pub struct Path {
     /// When the wire has what was sent.
     pub pacer: Pacer,
     /// Whether the device has a carrier; a path without a device of its own always has.
-    pub has_carrier: bool,
+    has_carrier: bool,
     /// Counters.
     pub stats: PathStats,
     /// What the kernel said when it last refused a datagram.
@@ -68,6 +68,17 @@ impl Path {
     /// Whether datagrams can be sent: there is a carrier and the far end's port is known.
     pub fn is_usable(&self) -> bool {
         self.has_carrier && self.destination.is_some()
+    }
+
+    /// Whether its device has a carrier.
+    pub fn has_carrier(&self) -> bool {
+        self.has_carrier
+    }
+
+    /// The carrier has come or gone. What could not cut runs before may be another device's by now.
+    pub fn set_carrier(&mut self, change: LinkChange) {
+        self.has_carrier = change == LinkChange::Up;
+        self.segmentation = Segmentation::Kernel;
     }
 
     /// Where its datagrams go, if that is known.

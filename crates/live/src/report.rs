@@ -236,7 +236,7 @@ fn link(running: &Running, path: &Path) -> LinkReport {
         rate: setup.member.rate.as_bps(),
         weight: setup.member.weight.as_bps(),
         device: setup.device.clone(),
-        carrier: path.has_carrier,
+        carrier: path.has_carrier(),
         remote,
         queued_bytes: member.map_or(0, Member::held_bytes),
         tx_packets: stats.tx_packets,

@@ -30,6 +30,8 @@ use trunkline_plan::model::Address;
 const BYTES: usize = 1 << 20;
 const OURS: &str = "10.78.0.2:7000";
 const KERNEL: &str = "10.77.1.2:7000";
+const OURS_V6: &str = "[fd78::2]:7000";
+const KERNEL_V6: &str = "[fd78::1]:7000";
 /// A test that hangs ends.
 const PATIENCE: Wait = Wait::from_secs(60);
 
@@ -76,8 +78,21 @@ fn network() -> Neighbourhood {
     }
 }
 
-fn our_end(transfer: Transfer, is_there: impl FnOnce()) -> Seen {
-    let mut host = TunHost::create(&network(), Rng::new(transfer.seed)).expect("a TUN device");
+fn network_v6() -> Neighbourhood {
+    Neighbourhood {
+        kernel: Address { ip: "fd78::1".parse().expect("an address"), prefix: 64 },
+        address: "fd78::2".parse().expect("an address"),
+        ..network()
+    }
+}
+
+fn our_end(
+    transfer: Transfer,
+    network: &Neighbourhood,
+    kernel: &str,
+    is_there: impl FnOnce(),
+) -> Seen {
+    let mut host = TunHost::create(network, Rng::new(transfer.seed)).expect("a TUN device");
     is_there();
     let config = Config {
         algorithm: Algorithm::Cubic,
@@ -85,7 +100,7 @@ fn our_end(transfer: Transfer, is_there: impl FnOnce()) -> Seen {
         ..Config::new(Profile::Modern, 1500)
     };
     let opening = match transfer.opens {
-        Side::Ours => Opening::Connect(KERNEL.parse().expect("an address")),
+        Side::Ours => Opening::Connect(kernel.parse().expect("an address")),
         Side::Kernel => Opening::Accept(7000),
     };
     let input = Cursor::new(pattern(transfer.seed, transfer.ours));
@@ -107,8 +122,8 @@ fn use_cubic(socket: &impl AsRawFd) {
     assert_eq!(done, 0, "{}", io::Error::last_os_error());
 }
 
-fn kernel_listens() -> TcpListener {
-    let listener = TcpListener::bind(KERNEL).expect("a free port");
+fn kernel_listens(at: &str) -> TcpListener {
+    let listener = TcpListener::bind(at).expect("a free port");
     use_cubic(&listener);
     listener
 }
@@ -153,19 +168,21 @@ fn run(testbed: &Testbed, transfer: Transfer) -> (Seen, Vec<u8>) {
         Side::Ours => {
             let (listens, is_listening) = channel();
             let kernel = testbed.on("server", move || {
-                let listener = kernel_listens();
+                let listener = kernel_listens(KERNEL);
                 listens.send(()).expect("somebody waits");
                 let (stream, _) = listener.accept().expect("a connection");
                 exchange(stream, sent)
             });
             is_listening.recv().expect("a listener");
-            let ours = testbed.on("home", move || our_end(transfer, || ()));
+            let ours = testbed.on("home", move || our_end(transfer, &network(), KERNEL, || ()));
             (ours.join().expect("our end"), kernel.join().expect("the kernel's end"))
         }
         Side::Kernel => {
             let (there, is_there) = channel();
             let ours = testbed.on("home", move || {
-                our_end(transfer, move || there.send(()).expect("somebody waits"))
+                our_end(transfer, &network(), KERNEL, move || {
+                    there.send(()).expect("somebody waits");
+                })
             });
             is_there.recv().expect("a device");
             let kernel = testbed.on("server", move || {
@@ -233,4 +250,39 @@ fn what_the_kernel_and_we_send_each_other_arrives_whole() {
     }
     // What the emulator lost by itself is one more loss to repair, but should be known.
     eprintln!("the emulator lost {} by itself", testbed.report(1)["own_drops"]);
+}
+
+#[test]
+fn over_ipv6_it_arrives_too() {
+    if let Some(reason) = testbed::missing() {
+        eprintln!("skipped: {reason}");
+        return;
+    }
+    let testbed = Testbed::new(1);
+    for opens in [Side::Ours, Side::Kernel] {
+        let transfer = Transfer { opens, ours: bytes(), kernel: bytes(), seed: 300 };
+        let (there, is_there) = channel();
+        let (listens, is_listening) = channel();
+        let ours = testbed.on("home", move || {
+            our_end(transfer, &network_v6(), KERNEL_V6, move || {
+                there.send(()).expect("somebody waits");
+                is_listening.recv().expect("a listener");
+            })
+        });
+        is_there.recv().expect("a device");
+        let sent = pattern(!transfer.seed, transfer.kernel);
+        let kernel = testbed.on("home", move || {
+            let listener = kernel_listens(KERNEL_V6);
+            listens.send(()).expect("somebody waits");
+            let stream = match opens {
+                Side::Ours => listener.accept().expect("a connection").0,
+                Side::Kernel => TcpStream::connect(OURS_V6).expect("a connection"),
+            };
+            exchange(stream, sent)
+        });
+        let (ours, received) = (ours.join().expect("our end"), kernel.join().expect("its end"));
+        assert!(received == pattern(transfer.seed, transfer.ours), "{transfer:?}: what we sent");
+        assert!(ours.received == pattern(!transfer.seed, transfer.kernel), "{transfer:?}");
+        assert_eq!(ours.report.ended, tcp::Event::Closed, "{transfer:?}");
+    }
 }

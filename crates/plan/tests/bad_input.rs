@@ -184,6 +184,24 @@ const CASES: &[(&str, &str, &str, &[&str])] = &[
         &["a whole number from 0 to 10"],
     ),
     (
+        "cc = \"reno\"",
+        "dctcp = { alpha_on_init = 1025 }",
+        "p.toml:52:36: `alpha_on_init` is out of range",
+        &["a whole number from 0 to 1024"],
+    ),
+    (
+        "cc = \"reno\"",
+        "ecn = \"yes\"",
+        "p.toml:52:16: `ecn` \"yes\" is unknown",
+        &["accepted: \"off\", \"on-request\", \"on\""],
+    ),
+    (
+        "cc = \"reno\"",
+        "dscp = 64",
+        "p.toml:52:17: `dscp` is out of range",
+        &["a whole number from 0 to 63"],
+    ),
+    (
         "reorder = \"off\"",
         "repair = \"once\"",
         "p.toml:30:1: `repair` is not in this version",

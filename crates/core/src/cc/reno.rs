@@ -157,8 +157,8 @@ impl CongestionControl for Reno {
             self.prior = None;
         }
         self.cwnd = match sign {
-            Congestion::Loss => self.ssthresh,
-            Congestion::Marks => self.ssthresh.min(self.cwnd),
+            Congestion::Loss => self.ssthresh.max(self.mss),
+            Congestion::Marks => self.ssthresh.max(self.mss).min(self.cwnd),
             Congestion::Timeout | Congestion::TimeoutAgain => self.mss,
         };
         if self.growth == Growth::PerByte {

@@ -185,8 +185,8 @@ fn marks_cut_as_deep_as_the_algorithm_says() {
 fn marks_never_raise_a_window_and_leave_two_segments_of_a_larger_one() {
     for segments in 1..=5 {
         for algorithm in Algorithm::ALL {
-            let small =
-                Settings { initial_window: segments, ..settings(algorithm, Growth::PerByte) };
+            let settings = settings(algorithm, Growth::PerByte);
+            let small = Settings { initial_window: segments, ..settings };
             let mut cc = Sender::new(&small);
             for _ in 0..3 {
                 cc.on_congestion(Instant::ZERO, Congestion::Marks, segments * MSS);
@@ -194,6 +194,12 @@ fn marks_never_raise_a_window_and_leave_two_segments_of_a_larger_one() {
             let name = algorithm.name();
             assert!(cc.cwnd() >= segments.min(2) * MSS, "{name} from {segments}");
             assert!(cc.cwnd() <= segments * MSS, "{name} from {segments}");
+            // Where packets are counted, even a threshold of none leaves one to be sent.
+            let mut cc = Sender::new(&Settings { growth: Growth::PerAck, ..small });
+            for _ in 0..3 {
+                cc.on_congestion(Instant::ZERO, Congestion::Marks, segments * MSS);
+            }
+            assert!((MSS..=segments * MSS).contains(&cc.cwnd()), "{name} from {segments}");
         }
     }
 }

@@ -1,19 +1,21 @@
-//! ICMP echo: every host answers, and may ask (RFC 792; RFC 1122, 3.2.2.6).
+//! ICMP echo over both versions of IP: every host answers, and may ask (RFC 792; RFC 1122, 3.2.2.6;
+//! RFC 4443, 4).
 
-use super::input::integrity;
+use super::input::{Arrived, integrity, upper};
 use super::{Event, Host, InterfaceId};
 use crate::Context;
 use crate::frame::Frame;
 use crate::time::Instant;
-use crate::wire::icmp;
-use crate::wire::ipv4::{self, Ecn, HEADER_LEN, Protocol};
-use std::net::Ipv4Addr;
+use crate::wire::ip::Addresses;
+use crate::wire::ipv4::{Ecn, Protocol};
+use crate::wire::{icmp, icmpv6};
+use std::net::IpAddr;
 
 /// One echo request or reply.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Echo {
     /// Who answers, or answered.
-    pub peer: Ipv4Addr,
+    pub peer: IpAddr,
     /// Which sequence of requests this belongs to.
     pub ident: u16,
     /// Its place in the sequence.
@@ -34,20 +36,14 @@ impl Host {
         }
     }
 
-    pub(super) fn input_echo(
-        &mut self,
-        cx: &mut Context,
-        id: InterfaceId,
-        ip: &ipv4::Repr,
-        frame: Frame,
-    ) {
-        match parse(cx, ip, frame) {
+    pub(super) fn input_echo(&mut self, cx: &mut Context, arrived: &Arrived, frame: Frame) {
+        match parse(cx, arrived, frame) {
             Err(error) => cx.drop_frame(frame, super::input::reason(error)),
             Ok((kind, echo, data)) => {
                 cx.frames.remove(frame);
                 match kind {
                     icmp::Kind::EchoRequest => {
-                        self.emit_echo(cx, id, icmp::Kind::EchoReply, echo, &data);
+                        self.emit_echo(cx, arrived.interface, icmp::Kind::EchoReply, echo, &data);
                     }
                     icmp::Kind::EchoReply => self.events.push_back(Event::EchoReply(echo)),
                 }
@@ -64,36 +60,44 @@ impl Host {
         echo: Echo,
         data: &[u8],
     ) {
-        let icmp = icmp::Repr { kind, ident: echo.ident, seq: echo.seq };
-        let len = icmp::HEADER_LEN as u16 + echo.payload_len;
-        let src = self.interfaces[id.0].address;
-        let ip = ipv4::Repr {
-            dscp: echo.tos >> 2,
-            ecn: Ecn::from_bits(echo.tos),
-            ..self.ip_repr(src, echo.peer, Protocol::ICMP, len)
+        let local = self.interfaces[id.0].local_for(echo.peer);
+        let Some(addresses) = local.and_then(|local| Addresses::new(local, echo.peer)) else {
+            return;
         };
-        let mut header = [0; HEADER_LEN + icmp::HEADER_LEN];
-        ip.emit(&mut header[..HEADER_LEN]);
-        icmp.emit(&mut header[HEADER_LEN..], data);
+        let icmp = icmp::Repr { kind, ident: echo.ident, seq: echo.seq };
         let elided = u32::from(echo.payload_len) - data.len() as u32;
-        let frame = cx.frames.insert_parts(&header, data, elided);
-        self.post(cx, id, frame);
+        let mut header = [0; icmp::HEADER_LEN];
+        let protocol = match addresses {
+            Addresses::V4 { .. } => {
+                icmp.emit(&mut header, data);
+                Protocol::ICMP
+            }
+            Addresses::V6 { src, dst } => {
+                icmpv6::emit(&icmp, &mut header, data, elided, src, dst);
+                Protocol::ICMPV6
+            }
+        };
+        self.post_packet(cx, id, addresses, protocol, echo.tos, (&header, data, elided));
     }
 }
 
 /// The kind, the numbers, and the data that is in memory.
 fn parse(
     cx: &Context,
-    ip: &ipv4::Repr,
+    arrived: &Arrived,
     frame: Frame,
 ) -> Result<(icmp::Kind, Echo, Vec<u8>), crate::wire::Error> {
-    let packet = ipv4::Packet::new_checked(cx.frames.bytes(frame), cx.frames.elided(frame))?;
-    let message = icmp::Packet::new_checked(packet.payload(), packet.payload_elided())?;
-    let repr = icmp::Repr::parse(&message, integrity(cx, frame))?;
-    let payload_len = ip.payload_len - icmp::HEADER_LEN as u16;
+    let (bytes, elided) = upper(cx, arrived, frame);
+    let message = icmp::Packet::new_checked(bytes, elided)?;
+    let repr = match arrived.addresses {
+        Addresses::V4 { .. } => icmp::Repr::parse(&message, integrity(cx, frame))?,
+        Addresses::V6 { src, dst } => icmpv6::parse(&message, src, dst, integrity(cx, frame))?,
+    };
+    let payload_len = message.payload_len() as u16;
+    let peer = arrived.addresses.src();
     // What a queue has marked says nothing to an echo: its answer begins anew.
-    let ecn = if ip.ecn == Ecn::Ce { Ecn::Ect0 } else { ip.ecn };
-    let tos = ip.dscp << 2 | ecn as u8;
-    let echo = Echo { peer: ip.src, ident: repr.ident, seq: repr.seq, payload_len, tos };
+    let ecn = if arrived.ecn == Ecn::Ce { Ecn::Ect0 } else { arrived.ecn };
+    let tos = arrived.dscp << 2 | ecn as u8;
+    let echo = Echo { peer, ident: repr.ident, seq: repr.seq, payload_len, tos };
     Ok((repr.kind, echo, message.payload().to_vec()))
 }

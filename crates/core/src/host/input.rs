@@ -1,53 +1,113 @@
-//! A packet's way up: IPv4, then ICMP echo or the connection it belongs to.
+//! A packet's way up: IP of either version, then ICMP echo or the connection it belongs to.
 
-use super::{Host, InterfaceId, Key};
+use super::{Host, InterfaceId};
 use crate::Context;
 use crate::frame::Frame;
 use crate::tcp::{self, Segment, Tuple};
 use crate::time::Instant;
+use crate::wire::checksum::Address;
+use crate::wire::ip::Addresses;
 use crate::wire::ipv4::{self, Ecn, Protocol};
-use crate::wire::{self, Integrity, tcp as wire_tcp};
+use crate::wire::{self, Integrity, ipv6, tcp as wire_tcp};
 use crate::work::DropReason;
-use std::net::{Ipv4Addr, SocketAddrV4};
+use std::net::SocketAddr;
 
 /// Hops a packet may make (the value RFC 1700 recommends).
 const TTL: u8 = 64;
 
+/// The longest header of a packet of ours that no connection sends.
+const HEADERS_LEN_MAX: usize = ipv6::HEADER_LEN + wire_tcp::HEADER_LEN_MAX;
+
+/// What a packet carries to which of our interfaces.
+#[derive(Clone, Copy)]
+pub(super) struct Arrived {
+    pub interface: InterfaceId,
+    /// As they stand in the packet: the destination is ours.
+    pub addresses: Addresses,
+    pub dscp: u8,
+    pub ecn: Ecn,
+    pub protocol: Protocol,
+    /// Bytes of IP headers.
+    pub header_len: usize,
+    /// Bytes after them, elided ones included.
+    pub len: usize,
+}
+
 impl Host {
     pub(super) fn input(&mut self, now: Instant, cx: &mut Context, id: InterfaceId, frame: Frame) {
-        let ip = match ipv4::Packet::new_checked(cx.frames.bytes(frame), cx.frames.elided(frame))
-            .and_then(|packet| ipv4::Repr::parse(&packet))
-        {
-            Ok(ip) => ip,
-            Err(error) => return cx.drop_frame(frame, reason(error)),
+        let (bytes, elided) = (cx.frames.bytes(frame), cx.frames.elided(frame));
+        let read = match bytes.first().map(|byte| byte >> 4) {
+            Some(6) => self.read_v6(id, bytes, elided),
+            _ => self.read_v4(id, bytes, elided),
         };
-        if ip.dst != self.interfaces[id.0].address {
-            return cx.drop_frame(frame, DropReason::NotForUs);
-        }
-        match ip.protocol {
-            Protocol::TCP => self.input_tcp(now, cx, id, &ip, frame),
-            Protocol::ICMP => self.input_echo(cx, id, &ip, frame),
+        let arrived = match read {
+            Ok(arrived) => arrived,
+            Err(reason) => return cx.drop_frame(frame, reason),
+        };
+        match (arrived.protocol, arrived.addresses) {
+            (Protocol::TCP, _) => self.input_tcp(now, cx, &arrived, frame),
+            (Protocol::ICMP, Addresses::V4 { .. }) | (Protocol::ICMPV6, Addresses::V6 { .. }) => {
+                self.input_echo(cx, &arrived, frame);
+            }
             _ => cx.drop_frame(frame, DropReason::NotForUs),
         }
     }
 
-    fn input_tcp(
-        &mut self,
-        now: Instant,
-        cx: &mut Context,
-        id: InterfaceId,
-        ip: &ipv4::Repr,
-        frame: Frame,
-    ) {
-        let segment = match parse_segment(cx, ip, frame) {
+    #[inline]
+    fn read_v4(&self, id: InterfaceId, bytes: &[u8], elided: u32) -> Result<Arrived, DropReason> {
+        let packet = ipv4::Packet::new_checked(bytes, elided).map_err(reason)?;
+        let ip = ipv4::Repr::parse(&packet).map_err(reason)?;
+        if self.interfaces[id.0].v4.is_none_or(|ends| ends.local != ip.dst) {
+            return Err(DropReason::NotForUs);
+        }
+        Ok(Arrived {
+            interface: id,
+            addresses: Addresses::V4 { src: ip.src, dst: ip.dst },
+            dscp: ip.dscp,
+            ecn: ip.ecn,
+            protocol: ip.protocol,
+            header_len: packet.header_len(),
+            len: usize::from(ip.payload_len),
+        })
+    }
+
+    fn read_v6(&self, id: InterfaceId, bytes: &[u8], elided: u32) -> Result<Arrived, DropReason> {
+        let packet = ipv6::Packet::new_checked(bytes, elided).map_err(reason)?;
+        let upper = packet.upper().map_err(reason)?;
+        // Every link of ours carries whole packets of at most its MTU.
+        if upper.fragment {
+            return Err(DropReason::Malformed);
+        }
+        if self.interfaces[id.0].v6.is_none_or(|ends| ends.local != packet.dst()) {
+            return Err(DropReason::NotForUs);
+        }
+        let extensions = packet.payload().len() - upper.bytes.len();
+        Ok(Arrived {
+            interface: id,
+            addresses: Addresses::V6 { src: packet.src(), dst: packet.dst() },
+            dscp: packet.traffic_class() >> 2,
+            ecn: packet.ecn(),
+            protocol: upper.protocol,
+            header_len: ipv6::HEADER_LEN + extensions,
+            len: packet.total_len() - ipv6::HEADER_LEN - extensions,
+        })
+    }
+
+    fn input_tcp(&mut self, now: Instant, cx: &mut Context, arrived: &Arrived, frame: Frame) {
+        let read = match arrived.addresses {
+            Addresses::V4 { src, dst } => parse_segment(cx, arrived, frame, src, dst),
+            Addresses::V6 { src, dst } => parse_segment(cx, arrived, frame, src, dst),
+        };
+        let segment = match read {
             Ok(segment) => segment,
             Err(error) => return cx.drop_frame(frame, reason(error)),
         };
         let tuple = Tuple {
-            local: SocketAddrV4::new(ip.dst, segment.repr.dst_port),
-            remote: SocketAddrV4::new(ip.src, segment.repr.src_port),
+            local: SocketAddr::new(arrived.addresses.dst(), segment.repr.dst_port),
+            remote: SocketAddr::new(arrived.addresses.src(), segment.repr.src_port),
         };
-        if let Some(&connection) = self.demux.get(&Key::new(tuple.local.port(), tuple.remote)) {
+        let id = arrived.interface;
+        if let Some(connection) = self.demux.find(tuple.local.port(), &tuple.remote) {
             if let Some(slot) = self.slot_mut(connection) {
                 slot.connection.handle_frame(now, cx, frame, &segment);
             }
@@ -66,30 +126,83 @@ impl Host {
 
     /// Answers a segment for no connection with a reset (RFC 9293, 3.10.7.1).
     fn refuse(&mut self, cx: &mut Context, id: InterfaceId, tuple: Tuple, segment: &Segment) {
-        let Some(reset) = tcp::reset_for(segment, tuple) else {
-            return;
-        };
-        let (src, dst) = (*tuple.local.ip(), *tuple.remote.ip());
-        let mut packet = [0; ipv4::HEADER_LEN + wire_tcp::HEADER_LEN_MIN];
-        let ip = self.ip_repr(src, dst, Protocol::TCP, wire_tcp::HEADER_LEN_MIN as u16);
-        ip.emit(&mut packet);
-        reset.emit(&mut packet[ipv4::HEADER_LEN..], &[], 0, src, dst);
-        let frame = cx.frames.insert(&packet, 0);
+        if let Some(reset) = tcp::reset_for(segment, tuple) {
+            self.post_segment(cx, id, tuple, &reset);
+        }
+    }
+
+    /// Sends an empty segment of no connection.
+    fn post_segment(
+        &mut self,
+        cx: &mut Context,
+        id: InterfaceId,
+        tuple: Tuple,
+        segment: &wire_tcp::Repr,
+    ) {
+        let mut buffer = [0; wire_tcp::HEADER_LEN_MAX];
+        let header = &mut buffer[..segment.header_len()];
+        let addresses = tuple.addresses();
+        match addresses {
+            Addresses::V4 { src, dst } => segment.emit(header, &[], 0, src, dst),
+            Addresses::V6 { src, dst } => segment.emit(header, &[], 0, src, dst),
+        }
+        self.post_packet(cx, id, addresses, Protocol::TCP, 0, (header, &[], 0));
+    }
+
+    /// Sends a packet that is no connection's: what it carries is a header, data, and zeros.
+    pub(super) fn post_packet(
+        &mut self,
+        cx: &mut Context,
+        id: InterfaceId,
+        addresses: Addresses,
+        protocol: Protocol,
+        tos: u8,
+        (upper, data, elided): (&[u8], &[u8], u32),
+    ) {
+        let mut headers = [0; HEADERS_LEN_MAX];
+        let ip_len = addresses.header_len();
+        let end = ip_len + upper.len();
+        let payload_len = (upper.len() + data.len()) as u32 + elided;
+        self.emit_ip(&mut headers, addresses, protocol, tos, payload_len as u16);
+        headers[ip_len..end].copy_from_slice(upper);
+        let frame = cx.frames.insert_parts(&headers[..end], data, elided);
         self.post(cx, id, frame);
     }
 
     /// The header of a packet that no connection sends.
-    pub(super) fn ip_repr(
+    pub(super) fn emit_ip(
         &mut self,
-        src: Ipv4Addr,
-        dst: Ipv4Addr,
+        buf: &mut [u8],
+        addresses: Addresses,
         protocol: Protocol,
+        tos: u8,
         payload_len: u16,
-    ) -> ipv4::Repr {
+    ) {
         let ident = self.next_ident;
         self.next_ident = ident.wrapping_add(1);
-        let (dscp, ecn, ttl) = (0, Ecn::NotEct, TTL);
-        ipv4::Repr { src, dst, protocol, dscp, ecn, ident, dont_fragment: false, ttl, payload_len }
+        let (dscp, ecn, ttl) = (tos >> 2, Ecn::from_bits(tos), TTL);
+        match addresses {
+            Addresses::V4 { src, dst } => {
+                let dont_fragment = false;
+                ipv4::Repr {
+                    src,
+                    dst,
+                    protocol,
+                    dscp,
+                    ecn,
+                    ident,
+                    dont_fragment,
+                    ttl,
+                    payload_len,
+                }
+                .emit(buf);
+            }
+            Addresses::V6 { src, dst } => {
+                let (next_header, flow_label, hop_limit) = (protocol, 0, ttl);
+                ipv6::Repr { src, dst, next_header, dscp, ecn, flow_label, hop_limit, payload_len }
+                    .emit(buf);
+            }
+        }
     }
 }
 
@@ -100,20 +213,35 @@ fn opens(segment: &Segment) -> bool {
         && !flags.intersects(wire_tcp::Flags::ACK | wire_tcp::Flags::RST)
 }
 
-fn parse_segment(cx: &mut Context, ip: &ipv4::Repr, frame: Frame) -> Result<Segment, wire::Error> {
+#[inline]
+fn parse_segment<A: Address>(
+    cx: &mut Context,
+    arrived: &Arrived,
+    frame: Frame,
+    src: A,
+    dst: A,
+) -> Result<Segment, wire::Error> {
     let integrity = integrity(cx, frame);
-    let bytes = cx.frames.bytes(frame);
-    let packet = ipv4::Packet::new_checked(bytes, cx.frames.elided(frame))?;
-    let tcp = wire_tcp::Packet::new_checked(packet.payload(), packet.payload_elided())?;
-    let repr = wire_tcp::Repr::parse(&tcp, ip.src, ip.dst, integrity)?;
+    let (bytes, elided) = upper(cx, arrived, frame);
+    let tcp = wire_tcp::Packet::new_checked(bytes, elided)?;
+    let repr = wire_tcp::Repr::parse(&tcp, src, dst, integrity)?;
     let segment = Segment {
         repr,
-        ecn: ip.ecn,
-        payload_offset: packet.header_len() + tcp.header_len(),
+        ecn: arrived.ecn,
+        payload_offset: arrived.header_len + tcp.header_len(),
         payload_len: tcp.payload_len() as u32,
     };
-    cx.work.bytes_checksummed += u64::from(ip.payload_len);
+    cx.work.bytes_checksummed += arrived.len as u64;
     Ok(segment)
+}
+
+/// What a packet carries: bytes in memory, and zeros that are not. Link padding behind it is cut off.
+#[inline]
+pub(super) fn upper<'a>(cx: &'a Context, arrived: &Arrived, frame: Frame) -> (&'a [u8], u32) {
+    let bytes = cx.frames.bytes(frame);
+    let end = bytes.len().min(arrived.header_len + arrived.len);
+    let bytes = bytes.get(arrived.header_len..end).unwrap_or_default();
+    (bytes, (arrived.len - bytes.len()) as u32)
 }
 
 /// Damage that the bytes in memory may not show.

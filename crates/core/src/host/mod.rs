@@ -3,6 +3,7 @@
 //! The host pulls: a connection is asked for its next packet only while the bond it leaves by has
 //! room, so the only standing queue is the one the bond keeps.
 
+mod demux;
 mod echo;
 mod input;
 mod sockets;
@@ -17,8 +18,9 @@ use crate::rng::Rng;
 use crate::tcp::{self, Connection};
 use crate::time::{Instant, Reason};
 use crate::work::DropReason;
-use std::collections::{BTreeMap, VecDeque};
-use std::net::{Ipv4Addr, SocketAddrV4};
+use demux::Demux;
+use std::collections::VecDeque;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 pub use echo::Echo;
 pub use sockets::ConnectError;
@@ -49,11 +51,17 @@ pub enum Event {
     EchoReply(Echo),
 }
 
+/// The two ends of a point-to-point link.
+#[derive(Clone, Copy)]
+struct Ends<A> {
+    local: A,
+    peer: A,
+}
+
 struct Interface {
     bond: Bond,
-    address: Ipv4Addr,
-    /// The other end of the point-to-point link.
-    peer: Ipv4Addr,
+    v4: Option<Ends<Ipv4Addr>>,
+    v6: Option<Ends<Ipv6Addr>>,
     /// Packets of our own that are no connection's: echoes and resets.
     outbox: VecDeque<Frame>,
     /// Connections that may have something to send, in turn.
@@ -67,15 +75,20 @@ struct Slot {
     runnable: bool,
 }
 
-/// What tells a connection from the others: our port and the peer's address and port in one number.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-struct Key(u64);
+impl Interface {
+    /// Our address of the version of `to`.
+    fn local_for(&self, to: IpAddr) -> Option<IpAddr> {
+        match to {
+            IpAddr::V4(_) => self.v4.map(|ends| ends.local.into()),
+            IpAddr::V6(_) => self.v6.map(|ends| ends.local.into()),
+        }
+    }
 
-impl Key {
-    #[inline]
-    fn new(port: u16, remote: SocketAddrV4) -> Key {
-        let ends = u64::from(port) << 16 | u64::from(remote.port());
-        Key(u64::from(u32::from(*remote.ip())) << 32 | ends)
+    fn leads_to(&self, peer: IpAddr) -> bool {
+        match peer {
+            IpAddr::V4(peer) => self.v4.is_some_and(|ends| ends.peer == peer),
+            IpAddr::V6(peer) => self.v6.is_some_and(|ends| ends.peer == peer),
+        }
     }
 }
 
@@ -94,14 +107,14 @@ const DEADLINE_CONNECTIONS: u32 = 64;
 /// The first port given to a connection of our own (RFC 6335, dynamic ports).
 const EPHEMERAL_PORT_FIRST: u16 = 49_152;
 
-/// One machine with an IP address per bond.
+/// One machine with an IPv4 address, an IPv6 address or both per bond.
 pub struct Host {
     interfaces: Vec<Interface>,
     /// Which interface a link belongs to, by the link's number.
     links: Vec<Option<InterfaceId>>,
     /// By number; none where one was forgotten.
     connections: Vec<Option<Slot>>,
-    demux: BTreeMap<Key, ConnectionId>,
+    demux: Demux,
     listeners: Vec<Listener>,
     /// Reaches every address that is no interface's peer.
     default_route: Option<InterfaceId>,
@@ -119,7 +132,7 @@ impl Host {
             interfaces: Vec::new(),
             links: Vec::new(),
             connections: Vec::new(),
-            demux: BTreeMap::new(),
+            demux: Demux::default(),
             listeners: Vec::new(),
             default_route: None,
             events: VecDeque::new(),
@@ -130,13 +143,16 @@ impl Host {
         }
     }
 
-    /// Adds a bond as an interface between two addresses. Its links must be known beforehand, so that
-    /// frames of a link that is not enslaved at the moment still find their way.
+    /// Adds a bond as an interface between two addresses of one version of IP. Its links must be known
+    /// beforehand, so that frames of a link that is not enslaved at the moment still find their way.
+    ///
+    /// # Panics
+    /// When the addresses are of different versions.
     pub fn attach(
         &mut self,
         bond: Bond,
-        address: Ipv4Addr,
-        peer: Ipv4Addr,
+        address: impl Into<IpAddr>,
+        peer: impl Into<IpAddr>,
         links: &[LinkId],
     ) -> InterfaceId {
         let id = InterfaceId(self.interfaces.len());
@@ -150,13 +166,33 @@ impl Host {
         }
         self.interfaces.push(Interface {
             bond,
-            address,
-            peer,
+            v4: None,
+            v6: None,
             outbox: VecDeque::new(),
             runnable: VecDeque::new(),
         });
+        self.set_addresses(id, address, peer);
         self.rearm_interface(id);
         id
+    }
+
+    /// Gives an interface its address of one version of IP, and tells the peer's. The other version stays
+    /// as it is.
+    ///
+    /// # Panics
+    /// When the addresses are of different versions.
+    pub fn set_addresses(
+        &mut self,
+        id: InterfaceId,
+        address: impl Into<IpAddr>,
+        peer: impl Into<IpAddr>,
+    ) {
+        let interface = &mut self.interfaces[id.0];
+        match (address.into(), peer.into()) {
+            (IpAddr::V4(local), IpAddr::V4(peer)) => interface.v4 = Some(Ends { local, peer }),
+            (IpAddr::V6(local), IpAddr::V6(peer)) => interface.v6 = Some(Ends { local, peer }),
+            (local, peer) => panic!("{local} and {peer} are of different versions of IP"),
+        }
     }
 
     /// The bond behind an interface.
@@ -188,9 +224,11 @@ impl Host {
     }
 
     /// The interface that reaches an address.
-    pub fn route(&self, to: Ipv4Addr) -> Option<InterfaceId> {
-        let direct = self.interfaces.iter().position(|i| i.peer == to).map(InterfaceId);
-        direct.or(self.default_route)
+    pub fn route(&self, to: impl Into<IpAddr>) -> Option<InterfaceId> {
+        let to = to.into();
+        let direct = self.interfaces.iter().position(|i| i.leads_to(to)).map(InterfaceId);
+        let speaks = |id: &InterfaceId| self.interfaces[id.0].local_for(to).is_some();
+        direct.or(self.default_route.filter(speaks))
     }
 
     /// A frame arrived from a link.

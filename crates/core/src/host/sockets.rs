@@ -1,14 +1,13 @@
 //! What applications call: connect, listen, read, write, close.
 
-use super::{
-    ConnectionId, EPHEMERAL_PORT_FIRST, HALF_OPEN, Host, InterfaceId, Key, Listener, Slot,
-};
+use super::{ConnectionId, EPHEMERAL_PORT_FIRST, HALF_OPEN, Host, InterfaceId, Listener, Slot};
 use crate::Context;
 use crate::seq::SeqNumber;
 use crate::tcp::config::Config;
 use crate::tcp::{Chunk, Connection, Data, Segment, State, Tuple};
 use crate::time::Instant;
-use std::net::SocketAddrV4;
+use crate::wire::ip::Addresses;
+use std::net::SocketAddr;
 
 /// Why a connection could not be opened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -26,22 +25,25 @@ impl Host {
         now: Instant,
         cx: &mut Context,
         config: Config,
-        remote: SocketAddrV4,
+        remote: impl Into<SocketAddr>,
     ) -> Result<ConnectionId, ConnectError> {
-        let interface = self.route(*remote.ip()).ok_or(ConnectError::NoRoute)?;
-        let port = self.free_port(remote).ok_or(ConnectError::NoPort)?;
-        let local = SocketAddrV4::new(self.interfaces[interface.0].address, port);
+        let remote = remote.into();
+        let interface = self.route(remote.ip()).ok_or(ConnectError::NoRoute)?;
+        let address = self.interfaces[interface.0].local_for(remote.ip());
+        let address = address.ok_or(ConnectError::NoRoute)?;
+        let port = self.free_port(&remote).ok_or(ConnectError::NoPort)?;
+        let local = SocketAddr::new(address, port);
         let iss = SeqNumber(self.rng.next_u32());
         let connection = Connection::connect(now, cx, config, Tuple { local, remote }, iss);
         Ok(self.insert(now, cx, interface, connection, Tuple { local, remote }))
     }
 
     /// The next dynamic port that no connection to `remote` uses.
-    fn free_port(&mut self, remote: SocketAddrV4) -> Option<u16> {
+    fn free_port(&mut self, remote: &SocketAddr) -> Option<u16> {
         for _ in EPHEMERAL_PORT_FIRST..=u16::MAX {
             let port = self.next_port;
             self.next_port = port.checked_add(1).unwrap_or(EPHEMERAL_PORT_FIRST);
-            if !self.demux.contains_key(&Key::new(port, remote)) {
+            if self.demux.find(port, remote).is_none() {
                 return Some(port);
             }
         }
@@ -95,7 +97,7 @@ impl Host {
     ) -> ConnectionId {
         let id = ConnectionId(self.connections.len() as u32);
         let flow = flow_hash(&tuple);
-        self.demux.insert(Key::new(tuple.local.port(), tuple.remote), id);
+        self.demux.insert(tuple.local.port(), &tuple.remote, id);
         self.connections.push(Some(Slot { connection, interface, flow, runnable: false }));
         self.serve(now, cx, id);
         id
@@ -152,7 +154,7 @@ impl Host {
         if let Some(mut slot) = self.connections.get_mut(id.0 as usize).and_then(Option::take) {
             slot.connection.release(cx);
             let tuple = slot.connection.tuple();
-            self.demux.remove(&Key::new(tuple.local.port(), tuple.remote));
+            self.demux.remove(tuple.local.port(), &tuple.remote, id);
             self.deadlines.set(super::DEADLINE_CONNECTIONS + id.0, None);
         }
     }
@@ -160,8 +162,11 @@ impl Host {
 
 /// A hash of a connection's two ends, for policies that keep a flow together.
 fn flow_hash(tuple: &Tuple) -> u32 {
-    let mut hash =
-        u64::from(u32::from(*tuple.local.ip())) << 32 | u64::from(u32::from(*tuple.remote.ip()));
+    let fold = |bits: u128| (bits >> 64) as u64 ^ bits as u64;
+    let mut hash = match tuple.addresses() {
+        Addresses::V4 { src, dst } => u64::from(src.to_bits()) << 32 | u64::from(dst.to_bits()),
+        Addresses::V6 { src, dst } => fold(src.to_bits()).rotate_left(32) ^ fold(dst.to_bits()),
+    };
     hash ^= u64::from(tuple.local.port()) << 16 | u64::from(tuple.remote.port());
     hash = (hash ^ hash >> 32).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     (hash >> 32) as u32

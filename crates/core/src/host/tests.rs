@@ -9,10 +9,14 @@ use crate::tcp::{Chunk, Data};
 use crate::time::Duration;
 use crate::units::BitRate;
 use crate::wire::icmp;
+use crate::wire::ip::Addresses;
 use crate::wire::ipv4::Protocol;
+use std::net::{SocketAddr, SocketAddrV4};
 
 const LINK: LinkId = LinkId(0);
 const ADDRESSES: [Ipv4Addr; 2] = [Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2)];
+const ADDRESSES_V6: [Ipv6Addr; 2] =
+    [Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 1), Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 2)];
 
 struct Pair {
     now: Instant,
@@ -36,7 +40,8 @@ impl Pair {
             };
             bond.enslave(Instant::ZERO, &mut cx, member).expect("the bond is empty");
             let mut host = Host::new(Rng::new(end as u64));
-            host.attach(bond, ADDRESSES[end], ADDRESSES[1 - end], &[LINK]);
+            let id = host.attach(bond, ADDRESSES[end], ADDRESSES[1 - end], &[LINK]);
+            host.set_addresses(id, ADDRESSES_V6[end], ADDRESSES_V6[1 - end]);
             host
         });
         Pair { now: Instant::ZERO, cx, hosts }
@@ -106,6 +111,69 @@ fn a_connection_carries_bytes_both_ways_and_ends() {
 }
 
 #[test]
+fn both_versions_of_ip_reach_their_connections() {
+    let mut pair = Pair::new();
+    let config = Config::new(Profile::Modern, 1500);
+    pair.hosts[1].listen(80, config.clone());
+    let clients = [IpAddr::from(ADDRESSES[1]), IpAddr::from(ADDRESSES_V6[1])].map(|ip| {
+        let remote = SocketAddr::new(ip, 80);
+        pair.hosts[0].connect(pair.now, &mut pair.cx, config.clone(), remote).expect("a route")
+    });
+    pair.settle();
+    let connected = |id| Event::Tcp(id, tcp::Event::Connected);
+    assert_eq!(pair.events(0), clients.map(connected));
+    let accepted = pair.events(1).into_iter().filter_map(|event| match event {
+        Event::Accepted(id) => Some(id),
+        _ => None,
+    });
+    let servers: Vec<ConnectionId> = accepted.collect();
+    for (i, client) in clients.into_iter().enumerate() {
+        pair.hosts[0].write(pair.now, &mut pair.cx, client, Data::Elided(100 * (i + 1)));
+        pair.settle();
+        let mine = pair.hosts[1].connection(servers[i]).expect("is there");
+        assert_eq!(mine.readable(), 100 * (i + 1));
+        let remote = mine.tuple().remote.ip();
+        assert_eq!(remote.is_ipv6(), i == 1, "{remote}");
+    }
+    let far = SocketAddr::new(IpAddr::from(ADDRESSES_V6[1]), 81);
+    let refused = pair.hosts[0].connect(pair.now, &mut pair.cx, config, far).expect("a route");
+    pair.events(0);
+    pair.settle();
+    assert_eq!(pair.events(0), [Event::Tcp(refused, tcp::Event::Reset)]);
+}
+
+#[test]
+fn an_echo_over_ipv6_comes_back_with_its_numbers() {
+    let mut pair = Pair::new();
+    let echo = Echo { peer: ADDRESSES_V6[1].into(), ident: 7, seq: 3, payload_len: 56, tos: 0 };
+    pair.hosts[0].send_echo(pair.now, &mut pair.cx, echo);
+    pair.settle();
+    assert_eq!(pair.events(0), [Event::EchoReply(echo)]);
+    assert_eq!(pair.cx.work.drops.iter().sum::<u64>(), 0);
+}
+
+#[test]
+fn fragments_and_strangers_over_ipv6_are_counted_drops() {
+    let mut pair = Pair::new();
+    let addresses = Addresses::V6 { src: ADDRESSES_V6[1], dst: ADDRESSES_V6[1] };
+    let mut stray = [0; 60];
+    pair.hosts[1].emit_ip(&mut stray, addresses, Protocol::TCP, 0, 20);
+    let addresses = Addresses::V6 { src: ADDRESSES_V6[1], dst: ADDRESSES_V6[0] };
+    let mut fragment = [0; 68];
+    pair.hosts[1].emit_ip(&mut fragment, addresses, Protocol(44), 0, 28);
+    fragment[40..44].copy_from_slice(&[6, 0, 0, 1]);
+    let mut udp = [0; 48];
+    pair.hosts[1].emit_ip(&mut udp, addresses, Protocol::UDP, 0, 8);
+    for packet in [&stray[..], &fragment[..], &fragment[..50], &udp[..]] {
+        let frame = pair.cx.frames.insert(packet, 0);
+        pair.hosts[0].handle_frame(pair.now, &mut pair.cx, LINK, frame);
+    }
+    assert_eq!(pair.cx.work.dropped(DropReason::NotForUs), 2);
+    assert_eq!(pair.cx.work.dropped(DropReason::Malformed), 2);
+    assert_eq!(pair.cx.frames.live(), 0);
+}
+
+#[test]
 fn a_segment_for_nobody_is_answered_with_a_reset() {
     let mut pair = Pair::new();
     let config = Config::new(Profile::Modern, 1500);
@@ -119,11 +187,11 @@ fn a_segment_for_nobody_is_answered_with_a_reset() {
 #[test]
 fn an_echo_comes_back_with_its_numbers() {
     let mut pair = Pair::new();
-    let echo = Echo { peer: ADDRESSES[1], ident: 7, seq: 3, payload_len: 56, tos: 6 };
+    let echo = Echo { peer: ADDRESSES[1].into(), ident: 7, seq: 3, payload_len: 56, tos: 6 };
     pair.hosts[0].send_echo(pair.now, &mut pair.cx, echo);
     pair.settle();
     assert_eq!(pair.events(0), [Event::EchoReply(echo)]);
-    let nowhere = Echo { peer: Ipv4Addr::new(9, 9, 9, 9), ..echo };
+    let nowhere = Echo { peer: Ipv4Addr::new(9, 9, 9, 9).into(), ..echo };
     pair.hosts[0].send_echo(pair.now, &mut pair.cx, nowhere);
     pair.settle();
     assert_eq!(pair.events(0), []);
@@ -134,9 +202,9 @@ fn the_data_of_a_request_comes_back() {
     let mut pair = Pair::new();
     let (message, payload_len) =
         (icmp::Repr { kind: icmp::Kind::EchoRequest, ident: 7, seq: 3 }, 15);
-    let ip = pair.hosts[0].ip_repr(ADDRESSES[0], ADDRESSES[1], Protocol::ICMP, payload_len);
+    let addresses = Addresses::V4 { src: ADDRESSES[0], dst: ADDRESSES[1] };
     let mut packet = [0; 35];
-    ip.emit(&mut packet);
+    pair.hosts[0].emit_ip(&mut packet, addresses, Protocol::ICMP, 0, payload_len);
     packet[28..].copy_from_slice(b"as sent");
     message.emit(&mut packet[20..28], b"as sent");
     let frame = pair.cx.frames.insert(&packet, 0);
@@ -146,7 +214,7 @@ fn the_data_of_a_request_comes_back() {
     let [reply] = burst.frames[..] else { panic!("one reply") };
     assert_eq!(pair.cx.frames.bytes(reply)[28..], *b"as sent");
     pair.hosts[0].handle_frame(pair.now, &mut pair.cx, LINK, reply);
-    let echo = Echo { peer: ADDRESSES[1], ident: 7, seq: 3, payload_len: 7, tos: 0 };
+    let echo = Echo { peer: ADDRESSES[1].into(), ident: 7, seq: 3, payload_len: 7, tos: 0 };
     assert_eq!(pair.events(0), [Event::EchoReply(echo)]);
 }
 

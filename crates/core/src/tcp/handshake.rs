@@ -3,7 +3,7 @@
 
 use super::config::EcnMode;
 use super::ecn::EcnState;
-use super::options::Agreed;
+use super::options::{Agreed, MSS_DEFAULT_V6};
 use super::recovery::Repairing;
 use super::rtt::Estimator;
 use super::scoreboard::{Fate, Record, Scoreboard};
@@ -14,10 +14,15 @@ use crate::Context;
 use crate::cc::{self, CongestionControl};
 use crate::seq::SeqNumber;
 use crate::time::{Duration, Instant};
+use crate::wire::ip::Addresses;
 use crate::wire::tcp::{Flags, Repr};
+use crate::wire::{ipv4, ipv6};
 
 /// The RTO of the data phase when a SYN timed out and nothing was measured (RFC 6298, 5.7).
 const RTO_AFTER_LOST_SYN: Duration = Duration::from_secs(3);
+
+/// Bytes an IPv6 header is longer than an IPv4 one.
+const IPV6_MORE: u16 = (ipv6::HEADER_LEN - ipv4::HEADER_LEN) as u16;
 
 /// The answer to a segment that belongs to no connection (RFC 9293, 3.10.7.1); none to a RST. `tuple`
 /// is seen from the side that answers.
@@ -89,8 +94,21 @@ impl Connection {
         connection
     }
 
-    fn new(now: Instant, config: Config, tuple: Tuple, iss: SeqNumber, state: State) -> Connection {
-        let agreed = Agreed::before(&config);
+    fn new(
+        now: Instant,
+        mut config: Config,
+        tuple: Tuple,
+        iss: SeqNumber,
+        state: State,
+    ) -> Connection {
+        let is_v6 = matches!(tuple.addresses(), Addresses::V6 { .. });
+        if is_v6 {
+            config.header_allowance = config.header_allowance.saturating_add(IPV6_MORE);
+        }
+        let mut agreed = Agreed::before(&config);
+        if is_v6 {
+            agreed.mss_untold = MSS_DEFAULT_V6;
+        }
         let path = match config.ecn {
             EcnMode::Off => cc::EcnPath::Absent,
             EcnMode::OnRequest | EcnMode::Request => cc::EcnPath::Usable,

@@ -26,6 +26,7 @@ mod scoreboard;
 mod send_buffer;
 mod stats;
 mod timer;
+mod tuple;
 mod window;
 
 #[cfg(test)]
@@ -34,10 +35,11 @@ mod tests;
 pub use config::{Config, Profile};
 pub use diagnostics::Tokens;
 pub use handshake::reset_for;
-pub use options::{MSS_DEFAULT, WINDOW_SHIFT_MAX};
+pub use options::{MSS_DEFAULT, MSS_DEFAULT_V6, WINDOW_SHIFT_MAX};
 pub use runs::Chunk;
 pub use send_buffer::Data;
 pub use stats::Stats;
+pub use tuple::Tuple;
 
 use crate::Context;
 use crate::cc::{self, CongestionControl};
@@ -54,20 +56,7 @@ use recovery::Repairing;
 use rtt::Estimator;
 use scoreboard::Scoreboard;
 use send_buffer::SendBuffer;
-use std::net::SocketAddrV4;
 use timer::Timers;
-
-/// IPv4 and TCP headers without options.
-const HEADER_LEN: u32 = 40;
-
-/// The two ends of a connection, seen from this side.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
-pub struct Tuple {
-    /// Our address and port.
-    pub local: SocketAddrV4,
-    /// The peer's.
-    pub remote: SocketAddrV4,
-}
 
 /// A segment whose headers have been parsed and verified.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -353,7 +342,7 @@ impl Connection {
     pub fn tuple(&self) -> Tuple {
         self.tuple
     }
-    /// The configuration it was made with.
+    /// The configuration it was made with; over IPv6 the header allowance is larger by the larger header.
     pub fn config(&self) -> &Config {
         &self.config
     }
@@ -375,12 +364,17 @@ impl Connection {
             rcv_wnd: self.rcv_wnd(),
             flight: self.board.flight(),
             mss: self.agreed.mss,
-            header_len: HEADER_LEN + u32::from(self.agreed.timestamps) * options::TIMESTAMPS_LEN,
+            header_len: self.header_len(),
             srtt: self.rtt.srtt(),
             rttvar: self.rtt.rttvar(),
             rto: self.rtt.rto(),
             phase: self.repairing.phase(),
         }
+    }
+    /// IP and TCP headers of a data segment in bytes, options included.
+    fn header_len(&self) -> u32 {
+        let bare = self.tuple.addresses().header_len() + wire::tcp::HEADER_LEN_MIN;
+        bare as u32 + u32::from(self.agreed.timestamps) * options::TIMESTAMPS_LEN
     }
     /// The next thing the application should know.
     pub fn poll_event(&mut self) -> Option<Event> {

@@ -11,6 +11,9 @@ pub const WINDOW_SHIFT_MAX: u8 = 14;
 /// Payload of a full segment to a peer that told no MSS (RFC 9293, 3.7.1).
 pub const MSS_DEFAULT: u32 = 536;
 
+/// The same over IPv6.
+pub const MSS_DEFAULT_V6: u32 = 1220;
+
 /// Bytes the timestamps take in every segment, padding included.
 pub(super) const TIMESTAMPS_LEN: u32 = 12;
 
@@ -35,6 +38,8 @@ pub(super) struct Agreed {
     pub snd_shift: u8,
     /// Shift of windows sent.
     pub rcv_shift: u8,
+    /// What a peer that tells no MSS takes.
+    pub mss_untold: u32,
     /// Largest payload with no options at all.
     pub mss_bare: u32,
     /// Payload of a full segment.
@@ -72,6 +77,7 @@ impl Agreed {
                 true => shift_for(config.receive_buffer),
                 false => 0,
             },
+            mss_untold: MSS_DEFAULT,
             mss_bare: own_mss(config),
             mss: own_mss(config),
             ts_recent: 0,
@@ -92,7 +98,7 @@ impl Agreed {
         if let (true, Some(stamps)) = (self.timestamps, peer.timestamps) {
             self.remember(now, stamps.value);
         }
-        let told = peer.mss.map_or(MSS_DEFAULT, u32::from).max(1);
+        let told = peer.mss.map_or(self.mss_untold, u32::from).max(1);
         self.mss_bare = own_mss(config).min(told);
         let stamps = if self.timestamps { TIMESTAMPS_LEN } else { 0 };
         self.mss = self.mss_bare.saturating_sub(stamps).max(1);

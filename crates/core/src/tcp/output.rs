@@ -1,4 +1,4 @@
-//! Segments out: one whole IPv4 packet per poll, in the order RST, SYN, what was lost, new data with
+//! Segments out: one whole IP packet per poll, in the order RST, SYN, what was lost, new data with
 //! FIN, probe, acknowledgment.
 
 use super::config::CwndUnit;
@@ -11,8 +11,10 @@ use crate::Context;
 use crate::frame::Frame;
 use crate::seq::SeqNumber;
 use crate::time::Instant;
-use crate::wire::checksum::Checksum;
+use crate::wire::checksum::{Address, Checksum};
+use crate::wire::ip::Addresses;
 use crate::wire::ipv4::{self, Ecn, Protocol};
+use crate::wire::ipv6;
 use crate::wire::tcp::{Flags, HEADER_LEN_MIN, Options, Repr, SACK_BLOCKS_MAX, SackBlocks};
 
 const TTL: u8 = 64;
@@ -301,7 +303,8 @@ impl Connection {
         if self.reassembly.is_empty() || self.agreed.repair != Repair::Sack {
             return SackBlocks::new();
         }
-        let taken = ipv4::HEADER_LEN + HEADER_LEN_MIN + if stamped { 12 } else { 0 };
+        let headers = self.tuple.addresses().header_len() + HEADER_LEN_MIN;
+        let taken = headers + if stamped { 12 } else { 0 };
         let room = usize::from(self.config.mtu).saturating_sub(taken + payload as usize);
         let fitting = room.saturating_sub(SACK_BASE_LEN) / SACK_BLOCK_LEN;
         self.reassembly.blocks(fitting.min(SACK_BLOCKS_MAX))
@@ -319,7 +322,7 @@ impl Connection {
         };
     }
 
-    /// Headers, and payload from the send buffer, which is summed while it is copied, into a frame.
+    /// A packet of the connection's version of IP around one segment.
     #[inline]
     pub(super) fn emit_packet(
         &mut self,
@@ -328,8 +331,63 @@ impl Connection {
         payload: u32,
         ecn: Ecn,
     ) -> Frame {
-        let (src, dst) = (*self.tuple.local.ip(), *self.tuple.remote.ip());
-        let header_len = ipv4::HEADER_LEN + repr.header_len();
+        let segment_len = repr.header_len() as u32 + payload;
+        let dscp = self.config.dscp;
+        let (frame, ip_checksummed) = match self.tuple.addresses() {
+            Addresses::V4 { src, dst } => {
+                let ip = ipv4::Repr {
+                    src,
+                    dst,
+                    protocol: Protocol::TCP,
+                    dscp,
+                    ecn,
+                    ident: self.ident,
+                    dont_fragment: true,
+                    ttl: TTL,
+                    payload_len: segment_len.min(u32::from(ipv4::PAYLOAD_LEN_MAX)) as u16,
+                };
+                let emit = |headers: &mut [u8]| ip.emit(headers);
+                (
+                    self.fill::<{ ipv4::HEADER_LEN }, _>(cx, repr, payload, src, dst, emit),
+                    ipv4::HEADER_LEN,
+                )
+            }
+            Addresses::V6 { src, dst } => {
+                let ip = ipv6::Repr {
+                    src,
+                    dst,
+                    next_header: Protocol::TCP,
+                    dscp,
+                    ecn,
+                    // One label per connection (RFC 6437): the better half of a random number.
+                    flow_label: self.iss.0 >> 12,
+                    hop_limit: TTL,
+                    payload_len: segment_len.min(u32::from(u16::MAX)) as u16,
+                };
+                let emit = |headers: &mut [u8]| ip.emit(headers);
+                (self.fill::<{ ipv6::HEADER_LEN }, _>(cx, repr, payload, src, dst, emit), 0)
+            }
+        };
+        self.ident = self.ident.wrapping_add(1);
+        self.stats.segments_sent += 1;
+        cx.work.segments_sent += 1;
+        cx.work.bytes_copied += u64::from(payload);
+        cx.work.bytes_checksummed += u64::from(segment_len) + ip_checksummed as u64;
+        frame
+    }
+
+    /// Headers, and payload from the send buffer, which is summed while it is copied, into a frame.
+    #[inline]
+    fn fill<const IP_LEN: usize, A: Address>(
+        &self,
+        cx: &mut Context,
+        repr: &Repr,
+        payload: u32,
+        src: A,
+        dst: A,
+        emit_ip: impl FnOnce(&mut [u8]),
+    ) -> Frame {
+        let header_len = IP_LEN + repr.header_len();
         let (real, elided): (&[u8], u32) = match payload {
             0 => (&[], 0),
             _ => match self.send.chunk(repr.seq, payload) {
@@ -338,30 +396,12 @@ impl Connection {
             },
         };
         debug_assert_eq!(real.len() as u32 + elided, payload);
-        let segment_len = (header_len - ipv4::HEADER_LEN) as u32 + payload;
-        let ip = ipv4::Repr {
-            src,
-            dst,
-            protocol: Protocol::TCP,
-            dscp: self.config.dscp,
-            ecn,
-            ident: self.ident,
-            dont_fragment: true,
-            ttl: TTL,
-            payload_len: segment_len.min(u32::from(ipv4::PAYLOAD_LEN_MAX)) as u16,
-        };
-        let frame = cx.frames.insert_with(header_len + real.len(), elided, |space| {
+        cx.frames.insert_with(header_len + real.len(), elided, |space| {
             let (headers, body) = space.split_at_mut(header_len);
             let mut sum = Checksum::new();
             sum.copy_bytes(body, real);
-            ip.emit(headers);
-            repr.emit_summed(&mut headers[ipv4::HEADER_LEN..], sum, payload, src, dst);
-        });
-        self.ident = self.ident.wrapping_add(1);
-        self.stats.segments_sent += 1;
-        cx.work.segments_sent += 1;
-        cx.work.bytes_copied += u64::from(payload);
-        cx.work.bytes_checksummed += u64::from(segment_len) + ipv4::HEADER_LEN as u64;
-        frame
+            emit_ip(headers);
+            repr.emit_summed(&mut headers[IP_LEN..], sum, payload, src, dst);
+        })
     }
 }

@@ -26,7 +26,7 @@ pub enum Kind {
 /// A view of a message whose length has been checked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Packet<'a> {
-    header: &'a [u8; HEADER_LEN],
+    pub(super) header: &'a [u8; HEADER_LEN],
     payload: &'a [u8],
     elided: u32,
 }

@@ -1,19 +1,83 @@
-//! What can be told of an IP packet of either version without taking it apart: its flow and its
-//! congestion codepoint. For packets that pass through and belong to somebody else.
+//! What the two versions of IP share: a packet's addresses, and what can be told of it without taking it
+//! apart, its flow and its congestion codepoint, for packets that pass through and belong to somebody else.
 //!
 //! Nothing here refuses a packet: what is not understood is one flow, without codepoints.
 
-use super::checksum::incremental_update;
+use super::checksum::{Checksum, incremental_update};
 use super::ipv4::{self, Ecn, Protocol};
 use super::ipv6;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 #[cfg(test)]
 mod tests;
 
-const ICMPV6: Protocol = Protocol(58);
-
 /// "More fragments" and the offset of an IPv4 header.
 const FRAGMENT: u16 = 0x3fff;
+
+/// The addresses of the packet around what it carries, whose checksum covers them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum Addresses {
+    /// Of an IPv4 packet.
+    V4 {
+        /// Source.
+        src: Ipv4Addr,
+        /// Destination.
+        dst: Ipv4Addr,
+    },
+    /// Of an IPv6 packet.
+    V6 {
+        /// Source.
+        src: Ipv6Addr,
+        /// Destination.
+        dst: Ipv6Addr,
+    },
+}
+
+impl Addresses {
+    /// The two addresses; none when they are not of one version.
+    #[inline]
+    pub const fn new(src: IpAddr, dst: IpAddr) -> Option<Addresses> {
+        match (src, dst) {
+            (IpAddr::V4(src), IpAddr::V4(dst)) => Some(Addresses::V4 { src, dst }),
+            (IpAddr::V6(src), IpAddr::V6(dst)) => Some(Addresses::V6 { src, dst }),
+            _ => None,
+        }
+    }
+
+    /// The source.
+    pub const fn src(&self) -> IpAddr {
+        match *self {
+            Addresses::V4 { src, .. } => IpAddr::V4(src),
+            Addresses::V6 { src, .. } => IpAddr::V6(src),
+        }
+    }
+
+    /// The destination.
+    pub const fn dst(&self) -> IpAddr {
+        match *self {
+            Addresses::V4 { dst, .. } => IpAddr::V4(dst),
+            Addresses::V6 { dst, .. } => IpAddr::V6(dst),
+        }
+    }
+
+    /// Bytes of the IP header of such a packet, without options and extensions.
+    #[inline]
+    pub const fn header_len(&self) -> usize {
+        match self {
+            Addresses::V4 { .. } => ipv4::HEADER_LEN,
+            Addresses::V6 { .. } => ipv6::HEADER_LEN,
+        }
+    }
+
+    /// The checksum of the pseudo-header of `len` bytes of this protocol.
+    #[inline]
+    pub(super) fn pseudo_header(&self, protocol: Protocol, len: u32) -> Checksum {
+        match *self {
+            Addresses::V4 { src, dst } => Checksum::pseudo_header(src, dst, protocol.0, len),
+            Addresses::V6 { src, dst } => Checksum::pseudo_header_v6(src, dst, protocol.0, len),
+        }
+    }
+}
 
 /// A hash of the packet's flow: addresses, protocol, and ports or the identifier of an ICMP echo.
 /// Fragments hash by addresses alone, since only the first has ports. What is no IP packet hashes to 0.
@@ -82,7 +146,7 @@ impl FlowHash {
                 self.add(upper.get(..4).unwrap_or_default());
             }
             Protocol::ICMP if matches!(upper.first(), Some(0 | 8)) => self.add_ident(upper),
-            ICMPV6 if matches!(upper.first(), Some(128 | 129)) => self.add_ident(upper),
+            Protocol::ICMPV6 if matches!(upper.first(), Some(128 | 129)) => self.add_ident(upper),
             _ => {}
         }
     }

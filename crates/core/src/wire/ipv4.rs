@@ -59,6 +59,8 @@ impl Protocol {
     pub const TCP: Protocol = Protocol(6);
     /// User Datagram Protocol.
     pub const UDP: Protocol = Protocol(17);
+    /// Internet Control Message Protocol for IPv6.
+    pub const ICMPV6: Protocol = Protocol(58);
 }
 
 /// A view of a packet whose lengths have been checked.

@@ -6,6 +6,7 @@
 
 pub mod checksum;
 pub mod icmp;
+pub mod icmpv6;
 pub mod ip;
 pub mod ipv4;
 pub mod ipv6;

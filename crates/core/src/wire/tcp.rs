@@ -4,11 +4,10 @@
 //! Deviations: other options are skipped; the four reserved header bits are sent as zero and ignored.
 
 use std::fmt;
-use std::net::Ipv4Addr;
 use std::ops::BitOr;
 
 use super::Error;
-use super::checksum::Checksum;
+use super::checksum::{Address, Checksum};
 use super::ipv4::Protocol;
 use crate::seq::SeqNumber;
 
@@ -156,10 +155,10 @@ impl<'a> Packet<'a> {
 
     /// Whether the checksum over pseudo-header, header, payload and elided zeros verifies.
     #[inline]
-    fn verifies(&self, src: Ipv4Addr, dst: Ipv4Addr) -> bool {
+    fn verifies<A: Address>(&self, src: A, dst: A) -> bool {
         // The elided zeros count in the length; they come last, so they shift nothing.
         let len = ((self.header_len() + self.payload.len()) as u32).saturating_add(self.elided);
-        let mut checksum = Checksum::pseudo_header(src, dst, Protocol::TCP.0, len);
+        let mut checksum = A::pseudo_header(src, dst, Protocol::TCP.0, len);
         checksum.add_words(self.fixed);
         checksum.add_words(self.options);
         checksum.add_bytes(self.payload);
@@ -202,10 +201,10 @@ impl Repr {
     /// [`Error::Checksum`] when the checksum does not verify or `integrity` says it cannot;
     /// [`Error::Malformed`] when an option has an impossible length.
     #[inline]
-    pub fn parse(
+    pub fn parse<A: Address>(
         packet: &Packet<'_>,
-        src: Ipv4Addr,
-        dst: Ipv4Addr,
+        src: A,
+        dst: A,
         integrity: Integrity,
     ) -> Result<Repr, Error> {
         integrity.accepts(|| packet.verifies(src, dst))?;
@@ -234,7 +233,7 @@ impl Repr {
     /// # Panics
     /// When `buf` is shorter than the header.
     #[inline]
-    pub fn emit(&self, buf: &mut [u8], payload: &[u8], elided: u32, src: Ipv4Addr, dst: Ipv4Addr) {
+    pub fn emit<A: Address>(&self, buf: &mut [u8], payload: &[u8], elided: u32, src: A, dst: A) {
         let mut sum = Checksum::new();
         sum.add_bytes(payload);
         self.emit_summed(buf, sum, (payload.len() as u32).saturating_add(elided), src, dst);
@@ -245,17 +244,17 @@ impl Repr {
     /// # Panics
     /// When `buf` is shorter than the header.
     #[inline]
-    pub fn emit_summed(
+    pub fn emit_summed<A: Address>(
         &self,
         buf: &mut [u8],
         payload: Checksum,
         payload_len: u32,
-        src: Ipv4Addr,
-        dst: Ipv4Addr,
+        src: A,
+        dst: A,
     ) {
         let header_len = self.header_len();
         let len = (header_len as u32).saturating_add(payload_len);
-        let mut checksum = Checksum::pseudo_header(src, dst, Protocol::TCP.0, len);
+        let mut checksum = A::pseudo_header(src, dst, Protocol::TCP.0, len);
         let (fixed, options) = buf[..header_len].split_at_mut(HEADER_LEN_MIN);
 
         // Summed in registers: reading back what was just stored in other widths would stall.

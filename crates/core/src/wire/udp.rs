@@ -3,57 +3,16 @@
 //! A checksum of zero means that there is none. Over IPv4 that is accepted; over IPv6 it is refused,
 //! and the exception of RFC 6935 is not made. A checksum that comes out as zero is sent as 0xffff.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-
-use super::checksum::Checksum;
 use super::ipv4::Protocol;
 use super::{Error, Integrity};
+
+pub use super::ip::Addresses;
 
 #[cfg(test)]
 mod tests;
 
 /// Bytes of a header.
 pub const HEADER_LEN: usize = 8;
-
-/// The addresses of the packet around a datagram, which its checksum covers.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
-pub enum Addresses {
-    /// Of an IPv4 packet.
-    V4 {
-        /// Source.
-        src: Ipv4Addr,
-        /// Destination.
-        dst: Ipv4Addr,
-    },
-    /// Of an IPv6 packet.
-    V6 {
-        /// Source.
-        src: Ipv6Addr,
-        /// Destination.
-        dst: Ipv6Addr,
-    },
-}
-
-impl Addresses {
-    /// The two addresses; none when they are not of one family.
-    pub const fn new(src: IpAddr, dst: IpAddr) -> Option<Addresses> {
-        match (src, dst) {
-            (IpAddr::V4(src), IpAddr::V4(dst)) => Some(Addresses::V4 { src, dst }),
-            (IpAddr::V6(src), IpAddr::V6(dst)) => Some(Addresses::V6 { src, dst }),
-            _ => None,
-        }
-    }
-
-    /// The checksum of the pseudo-header of a UDP datagram of `len` bytes.
-    #[inline]
-    fn pseudo_header(&self, len: u16) -> Checksum {
-        let (protocol, len) = (Protocol::UDP.0, u32::from(len));
-        match *self {
-            Addresses::V4 { src, dst } => Checksum::pseudo_header(src, dst, protocol, len),
-            Addresses::V6 { src, dst } => Checksum::pseudo_header_v6(src, dst, protocol, len),
-        }
-    }
-}
 
 /// A view of a datagram whose length has been checked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -118,8 +77,8 @@ impl<'a> Packet<'a> {
             return matches!(addresses, Addresses::V4 { .. });
         }
         // Elided zeros come last and are no part of the sum.
-        let mut checksum =
-            addresses.pseudo_header(u16::from_be_bytes([self.header[4], self.header[5]]));
+        let len = u16::from_be_bytes([self.header[4], self.header[5]]);
+        let mut checksum = addresses.pseudo_header(Protocol::UDP, u32::from(len));
         checksum.add_words(self.header);
         checksum.add_bytes(self.payload);
         checksum.finish() == 0
@@ -161,7 +120,7 @@ impl Repr {
         let len = u16::try_from(len).expect("a datagram fits its length field");
         let header =
             u64::from(self.src_port) << 48 | u64::from(self.dst_port) << 32 | u64::from(len) << 16;
-        let mut checksum = addresses.pseudo_header(len);
+        let mut checksum = addresses.pseudo_header(Protocol::UDP, u32::from(len));
         checksum.add_u64(header);
         checksum.add_bytes(payload);
         let checksum = match checksum.finish() {

@@ -1,7 +1,7 @@
 //! One file in one direction, with the stop-watch of the program that sends it.
 
 use super::Call;
-use std::net::SocketAddrV4;
+use std::net::SocketAddr;
 use trunkline_core::host::{ConnectionId, Event};
 use trunkline_core::tcp::config::Config;
 use trunkline_core::tcp::{self, Chunk, Data};
@@ -44,7 +44,7 @@ pub(crate) struct Bulk {
     plan: model::Bulk,
     hosts: [usize; 2],
     config: Config,
-    remote: SocketAddrV4,
+    remote: SocketAddr,
     start: Instant,
     warmup_until: Instant,
     sender: Option<ConnectionId>,
@@ -58,7 +58,7 @@ impl Bulk {
         plan: model::Bulk,
         hosts: [usize; 2],
         config: Config,
-        remote: SocketAddrV4,
+        remote: SocketAddr,
         start: Duration,
         warmup: Duration,
     ) -> Self {

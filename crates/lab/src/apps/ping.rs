@@ -1,7 +1,7 @@
 //! ICMP echo in a fixed rhythm, with every round trip kept.
 
 use super::Call;
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 use trunkline_core::host::{Echo, Event};
 use trunkline_core::time::{Duration, Instant};
 use trunkline_plan::model;
@@ -21,7 +21,7 @@ struct Request {
 pub(crate) struct Ping {
     plan: model::Ping,
     hosts: [usize; 2],
-    peer: Ipv4Addr,
+    peer: IpAddr,
     ident: u16,
     next_at: Instant,
     /// Every request sent, by its place in the sequence.
@@ -38,7 +38,7 @@ impl Ping {
     pub(crate) fn new(
         plan: model::Ping,
         hosts: [usize; 2],
-        peer: Ipv4Addr,
+        peer: IpAddr,
         ident: u16,
         start: Duration,
     ) -> Self {
@@ -169,7 +169,8 @@ mod tests {
     /// `count` requests, one a second from the start.
     fn sent(count: u32, limit: Option<u32>) -> Ping {
         let plan = model::Ping { interval: Duration::from_secs(1), size: 56, count: limit, tos: 0 };
-        let mut ping = Ping::new(plan, [0, 0], Ipv4Addr::LOCALHOST, 0, Duration::ZERO);
+        let mut ping =
+            Ping::new(plan, [0, 0], std::net::Ipv4Addr::LOCALHOST.into(), 0, Duration::ZERO);
         let mut hosts = [trunkline_core::host::Host::new(trunkline_core::rng::Rng::new(1))];
         let mut cx = Context::new();
         for _ in 0..count {

@@ -7,7 +7,7 @@
 //! tcp_tun connect ADDRESS:PORT [OPTION VALUE]...
 //! tcp_tun listen PORT [OPTION VALUE]...
 //!   --device NAME      the TUN device that is made for it (tcp0)
-//!   --kernel ADDR/LEN  the kernel's address on it (10.78.0.1/30)
+//!   --kernel ADDR/LEN  the kernel's address on it, IPv4 or IPv6 (10.78.0.1/30)
 //!   --address ADDR     ours (10.78.0.2)
 //!   --mtu BYTES        the longest packet (1500)
 //!   --cc NAME          congestion control: reno or cubic (cubic)
@@ -23,6 +23,10 @@
 //! # our server, the kernel's client
 //! target/release/examples/tcp_tun listen 7000 <some-file >received &
 //! nc -N 10.78.0.2 7000 <another-file
+//!
+//! # the same over IPv6
+//! target/release/examples/tcp_tun listen 7000 --kernel fd78::1/64 --address fd78::2 <some-file >received &
+//! nc -N fd78::2 7000 <another-file
 //! ```
 //!
 //! Other machines are reached too when this one forwards: `sysctl net.ipv4.ip_forward=1`, and a route to

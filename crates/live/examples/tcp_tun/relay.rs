@@ -6,7 +6,7 @@
 //! that does not keep up stops the reader.
 
 use std::io::{self, Read, Write};
-use std::net::SocketAddrV4;
+use std::net::SocketAddr;
 use std::os::unix::net::UnixStream;
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, TrySendError, sync_channel};
 use std::thread;
@@ -25,7 +25,7 @@ const WOKEN: u64 = 0;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Opening {
     /// We open it.
-    Connect(SocketAddrV4),
+    Connect(SocketAddr),
     /// We take the first that is opened to this port.
     Accept(u16),
 }

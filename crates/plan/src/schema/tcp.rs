@@ -10,11 +10,11 @@ use trunkline_core::tcp::config::{Algorithm, Config, EcnMode, EcnSyn, Profile, R
 
 const RECOVERIES: [(&str, Recovery); 3] =
     [("timeout", Recovery::TimeoutOnly), ("newreno", Recovery::NewReno), ("sack", Recovery::Sack)];
+const ECN_MODES: [(&str, EcnMode); 3] =
+    [("off", EcnMode::Off), ("on-request", EcnMode::OnRequest), ("on", EcnMode::Request)];
 const ALGORITHMS_LATER: [&str; 3] = ["dctcp-reno", "bbr", "prague"];
 const PROFILES_LATER: [&str; 4] = ["bsd-4.3", "linux-2.2", "linux-2.4", "linux-3.18"];
 const LATER: [&str; 2] = ["pacing", "keepalive"];
-const ECN_MODES: [(&str, EcnMode); 3] =
-    [("off", EcnMode::Off), ("on-request", EcnMode::OnRequest), ("on", EcnMode::Request)];
 
 /// Buffers and windows in bytes: the largest a scaled window can tell (RFC 7323).
 const WINDOW_MAX: u64 = 1 << 30;

@@ -33,6 +33,10 @@ const INTERVALS_MISSED: u64 = 3;
 /// A line that is faster than it is told answers before its frame should be out, by so many microseconds
 /// at most.
 const EARLY_MAX: i64 = 1_000_000;
+/// The longest interval between records and the longest trip a peer is believed: an end in clear may be
+/// anybody's, and what it says must not keep a dead path in use for ever.
+const PEER_EVERY_MAX: Duration = Duration::from_secs(10);
+const TRIP_MAX: Duration = Duration::from_secs(60);
 /// Datagrams a loss ratio is taken over at least.
 const LOSS_SPAN: u32 = 32;
 
@@ -332,8 +336,8 @@ impl Path {
         if record.received == 0 || u64::from(behind) >= self.stats.tx_datagrams {
             return;
         }
-        self.peer_every =
-            FEEDBACK_INTERVAL.max(Duration::from_micros(u64::from(record.every))).max(self.every());
+        let told = Duration::from_micros(u64::from(record.every)).min(PEER_EVERY_MAX);
+        self.peer_every = FEEDBACK_INTERVAL.max(told).max(self.every());
         if let Some(last) = &self.confirmed
             && difference(record.highest, last.highest) <= 0
         {
@@ -369,6 +373,9 @@ impl Path {
             return;
         }
         let trip = Duration::from_micros(micros.max(1).cast_unsigned());
+        if trip > TRIP_MAX {
+            return;
+        }
         let stats = &mut self.stats;
         (stats.srtt, stats.rttvar) = match stats.srtt {
             None => (Some(trip), trip / 2),

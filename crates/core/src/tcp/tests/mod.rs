@@ -4,6 +4,7 @@ mod close;
 mod ecn;
 mod flow;
 mod handshake;
+mod ipv6;
 mod linux_1_1;
 mod loss;
 mod pair;

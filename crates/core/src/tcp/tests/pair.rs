@@ -9,8 +9,8 @@ use crate::time::{Duration, Instant};
 use crate::units::{BitRate, Ratio};
 use crate::wire::ip::{Marked, set_ce};
 use crate::wire::tcp::{Flags, Integrity, Repr};
-use crate::wire::{ipv4, tcp};
-use std::net::{Ipv4Addr, SocketAddrV4};
+use crate::wire::{ipv4, ipv6, tcp};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 
 pub const A: usize = 0;
 pub const B: usize = 1;
@@ -66,6 +66,8 @@ pub struct Pair {
     pub mark_nth: [Vec<u64>; 2],
     /// Frames that wait longer than this for the wire are marked.
     pub mark_after: Option<Duration>,
+    /// The codepoint of segments that are made up.
+    pub made_up: ipv4::Ecn,
     /// Frames to lose by their place among all frames of an end.
     pub drop_nth: [Vec<u64>; 2],
     pub cut: [bool; 2],
@@ -82,19 +84,32 @@ pub struct Pair {
     frames_sent: [u64; 2],
     rng: Rng,
     iss: [SeqNumber; 2],
+    tuples: [Tuple; 2],
 }
 
 pub fn tuple(end: usize) -> Tuple {
-    let addr = |n: u8| SocketAddrV4::new(Ipv4Addr::new(10, 0, 0, n), 1000 + u16::from(n));
+    let addr = |n: u8| SocketAddr::from((Ipv4Addr::new(10, 0, 0, n), 1000 + u16::from(n)));
     match end {
         A => Tuple { local: addr(1), remote: addr(2) },
         _ => Tuple { local: addr(2), remote: addr(1) },
     }
 }
 
+fn tuple_v6(end: usize) -> Tuple {
+    let addr = |n: u16| Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, n);
+    let [a, b] = [1, 2].map(|n| SocketAddr::from((addr(n), 1000 + n)));
+    match end {
+        A => Tuple { local: a, remote: b },
+        _ => Tuple { local: b, remote: a },
+    }
+}
+
 /// Parses a whole packet, checksums verified.
 pub fn parse(cx: &Context, frame: Frame) -> Segment {
     let bytes = cx.frames.bytes(frame);
+    if bytes[0] >> 4 == 6 {
+        return parse_v6(bytes, cx.frames.elided(frame));
+    }
     let packet = ipv4::Packet::new_checked(bytes, cx.frames.elided(frame)).unwrap();
     let ip = ipv4::Repr::parse(&packet).unwrap();
     let segment = tcp::Packet::new_checked(packet.payload(), packet.payload_elided()).unwrap();
@@ -103,6 +118,18 @@ pub fn parse(cx: &Context, frame: Frame) -> Segment {
         repr,
         ecn: ip.ecn,
         payload_offset: packet.header_len() + segment.header_len(),
+        payload_len: segment.payload_len() as u32,
+    }
+}
+
+fn parse_v6(bytes: &[u8], elided: u32) -> Segment {
+    let packet = ipv6::Packet::new_checked(bytes, elided).unwrap();
+    let ip = ipv6::Repr::parse(&packet).unwrap();
+    let segment = tcp::Packet::new_checked(packet.payload(), packet.payload_elided()).unwrap();
+    Segment {
+        repr: Repr::parse(&segment, ip.src, ip.dst, Integrity::Intact).unwrap(),
+        ecn: ip.ecn,
+        payload_offset: ipv6::HEADER_LEN + segment.header_len(),
         payload_len: segment.payload_len() as u32,
     }
 }
@@ -122,6 +149,7 @@ impl Pair {
             mark_data: Vec::new(),
             mark_nth: [Vec::new(), Vec::new()],
             mark_after: None,
+            made_up: ipv4::Ecn::NotEct,
             drop_nth: [Vec::new(), Vec::new()],
             cut: [false; 2],
             faults: None,
@@ -137,12 +165,18 @@ impl Pair {
             frames_sent: [0; 2],
             rng: Rng::new(1),
             iss: [SeqNumber(0xffff_f000), SeqNumber(77)],
+            tuples: [tuple(A), tuple(B)],
         }
     }
 
     pub fn modern() -> Pair {
         let config = Config::new(Profile::Modern, 1500);
         Pair::new(config.clone(), config)
+    }
+
+    pub fn over_ipv6(mut self) -> Pair {
+        self.tuples = [tuple_v6(A), tuple_v6(B)];
+        self
     }
 
     pub fn seed(&mut self, seed: u64) {
@@ -155,8 +189,8 @@ impl Pair {
 
     pub fn connect(&mut self, end: usize) {
         let config = self.configs[end].clone();
-        let (now, iss) = (self.now, self.iss[end]);
-        self.ends[end] = Some(Connection::connect(now, &mut self.cx, config, tuple(end), iss));
+        let (now, iss, tuple) = (self.now, self.iss[end], self.tuples[end]);
+        self.ends[end] = Some(Connection::connect(now, &mut self.cx, config, tuple, iss));
         self.pump();
     }
 
@@ -287,7 +321,8 @@ impl Pair {
             if segment.repr.flags.0 & opening.0 == Flags::SYN.0 {
                 let config = self.configs[to].clone();
                 let iss = self.iss[to];
-                let fresh = Connection::accept(now, &mut self.cx, config, tuple(to), iss, &segment);
+                let tuple = self.tuples[to];
+                let fresh = Connection::accept(now, &mut self.cx, config, tuple, iss, &segment);
                 self.ends[to] = Some(fresh);
             }
             self.cx.frames.remove(frame);
@@ -299,12 +334,12 @@ impl Pair {
 
     /// Hands a made-up segment to an end.
     pub fn inject(&mut self, to: usize, repr: Repr, payload: &[u8]) {
-        let from = tuple(1 - to);
+        let from = self.tuples[1 - to];
         let repr = Repr { src_port: from.local.port(), dst_port: from.remote.port(), ..repr };
         let frame = self.cx.frames.insert(payload, 0);
         let segment = Segment {
             repr,
-            ecn: ipv4::Ecn::NotEct,
+            ecn: self.made_up,
             payload_offset: 0,
             payload_len: payload.len() as u32,
         };

@@ -2,10 +2,11 @@
 
 use super::pair::{A, B, Faults, Pair, pattern};
 use crate::seq::SeqNumber;
-use crate::tcp::config::Recovery;
+use crate::tcp::config::{Algorithm, EcnMode, Recovery};
 use crate::tcp::{Config, Data, Profile, State};
 use crate::time::Duration;
 use crate::units::{BitRate, Ratio};
+use crate::wire::ipv4::Ecn;
 use crate::wire::tcp::{Flags, Options, Repr, SackBlocks, Timestamps};
 use proptest::prelude::*;
 
@@ -21,6 +22,8 @@ struct Case {
     duplication_permille: u32,
     jitter_ms: u64,
     rate: u64,
+    mark_ms: u64,
+    algorithm: Algorithm,
     bytes: usize,
 }
 
@@ -30,8 +33,9 @@ fn cases() -> impl Strategy<Value = Case> {
     let profile = prop::sample::select(Profile::ALL.to_vec());
     let shape = (any::<u64>(), profile, recovery, any::<bool>(), 120u16..9000);
     let wires = (0u32..80, 0u32..80, 0u64..200, 20_000u64..20_000_000);
-    (shape, wires, 2_000u32..200_000, 1usize..150_000).prop_map(
-        |((seed, profile, recovery, timestamps, mtu), wires, receive_buffer, bytes)| Case {
+    let ecn = (0u64..50, prop::sample::select(Algorithm::ALL.to_vec()));
+    (shape, wires, ecn, 2_000u32..200_000, 1usize..150_000).prop_map(
+        |((seed, profile, recovery, timestamps, mtu), wires, ecn, receive_buffer, bytes)| Case {
             seed,
             profile,
             recovery,
@@ -42,6 +46,8 @@ fn cases() -> impl Strategy<Value = Case> {
             duplication_permille: wires.1,
             jitter_ms: wires.2,
             rate: wires.3,
+            mark_ms: ecn.0,
+            algorithm: ecn.1,
             bytes,
         },
     )
@@ -53,8 +59,11 @@ fn deliver(case: &Case) {
         config.recovery = case.recovery;
         config.timestamps = case.timestamps;
         config.receive_buffer = case.receive_buffer;
+        config.algorithm = case.algorithm;
+        config.ecn = EcnMode::Request;
     }
     let mut pair = Pair::new(config.clone(), config);
+    pair.mark_after = Some(Duration::from_millis(case.mark_ms));
     pair.logging = false;
     pair.seed(case.seed);
     pair.rate = Some(BitRate::from_bps(case.rate));
@@ -138,6 +147,7 @@ struct Header {
     stamp: i16,
     blocks: Vec<(i16, i16)>,
     len: usize,
+    ecn: u8,
 }
 
 fn headers() -> impl Strategy<Value = Header> {
@@ -145,8 +155,8 @@ fn headers() -> impl Strategy<Value = Header> {
     let blocks = prop::collection::vec((near(), -3000i16..6000), 0..4);
     let len = prop::sample::select(vec![0usize, 0, 1, 500, 1400]);
     let numbers = (near(), near(), any::<u16>(), -100i16..100);
-    (0usize..2, any::<u8>(), numbers, blocks, len).prop_map(
-        |(to, flags, (seq, ack, window, stamp), blocks, len)| Header {
+    (0usize..2, any::<u8>(), numbers, blocks, len, any::<u8>()).prop_map(
+        |(to, flags, (seq, ack, window, stamp), blocks, len, ecn)| Header {
             to,
             flags,
             seq,
@@ -155,6 +165,7 @@ fn headers() -> impl Strategy<Value = Header> {
             stamp,
             blocks,
             len,
+            ecn,
         },
     )
 }
@@ -166,12 +177,15 @@ proptest! {
     fn no_segment_whatever_breaks_a_connection(
         script in prop::collection::vec(headers(), 1..60),
         profile in prop::sample::select(Profile::ALL.to_vec()),
+        algorithm in prop::sample::select(Algorithm::ALL.to_vec()),
     ) {
-        let config = Config::new(profile, 1500);
+        let ecn = EcnMode::Request;
+        let config = Config { algorithm, ecn, ..Config::new(profile, 1500) };
         let mut pair = Pair::new(config.clone(), config);
         pair.connect(A);
         for (step, header) in script.into_iter().enumerate() {
-            let Header { to, flags, seq, ack, window, stamp, blocks, len } = header;
+            let Header { to, flags, seq, ack, window, stamp, blocks, len, ecn } = header;
+            pair.made_up = Ecn::from_bits(ecn);
             if step == 3 {
                 pair.run_for(Duration::from_secs(1));
             }
@@ -189,7 +203,7 @@ proptest! {
             }
             let repr = Repr {
                 // Mostly plain ACKs: resets and SYNs would end every script at once.
-                flags: Flags(if flags % 4 == 0 { flags } else { Flags::ACK.0 | flags & 1 }),
+                flags: Flags(if flags % 4 == 0 { flags } else { Flags::ACK.0 | flags & 0xc1 }),
                 seq: near(ours.seq, seq / 3),
                 ack: near(theirs.seq, ack),
                 window,

@@ -1,6 +1,7 @@
 //! Bulk transfer, the sequence wrap, and header prediction against the full way.
 
 use super::pair::{A, B, Faults, Pair, pattern};
+use crate::tcp::config::{Algorithm, EcnMode};
 use crate::tcp::{Config, Data, Profile};
 use crate::time::{Duration, Instant};
 use crate::units::{BitRate, Ratio};
@@ -60,8 +61,8 @@ fn a_full_line_is_a_busy_line() {
 }
 
 /// One script of writes over faulty wires, with prediction on or off.
-fn script(seed: u64, writes: &[(u8, usize, u64)], predicts: bool, profile: Profile) -> Vec<String> {
-    let mut config = Config::new(profile, 1500);
+fn script(seed: u64, writes: &[(u8, usize, u64)], predicts: bool, config: &Config) -> Vec<String> {
+    let mut config = config.clone();
     config.header_prediction = predicts;
     config.receive_buffer = config.receive_buffer.min(60_000);
     let mut pair = Pair::new(config.clone(), config).established();
@@ -72,6 +73,7 @@ fn script(seed: u64, writes: &[(u8, usize, u64)], predicts: bool, profile: Profi
         duplication: Ratio::from_ppb(5_000_000),
         jitter: Duration::from_micros(seed % 4 * 900),
     });
+    pair.mark_after = Some(Duration::from_millis(4 + seed % 8));
     let mut states = Vec::new();
     let mut until = pair.now;
     for (end, n, wait) in writes {
@@ -94,9 +96,15 @@ proptest! {
         seed: u64,
         writes in prop::collection::vec((0u8..2, 1usize..60_000, 0u64..400_000), 1..8),
     ) {
-        for profile in Profile::ALL {
-            let fast = script(seed, &writes, true, profile);
-            let slow = script(seed, &writes, false, profile);
+        let profiles = Profile::ALL.map(|profile| Config::new(profile, 1500));
+        let marked = [Algorithm::Cubic, Algorithm::Dctcp].map(|algorithm| Config {
+            algorithm,
+            ecn: EcnMode::Request,
+            ..Config::new(Profile::Modern, 1500)
+        });
+        for config in profiles.iter().chain(&marked) {
+            let fast = script(seed, &writes, true, config);
+            let slow = script(seed, &writes, false, config);
             prop_assert_eq!(fast.len(), slow.len());
             for (f, s) in fast.iter().zip(&slow) {
                 prop_assert_eq!(f, s);

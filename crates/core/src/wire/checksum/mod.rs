@@ -42,6 +42,26 @@ impl Default for Checksum {
     }
 }
 
+/// An address of one version of IP, as it counts in the checksums of what its packets carry.
+pub trait Address: Copy {
+    /// Starts with the pseudo-header of this version; `len` is that of the header and the payload together.
+    fn pseudo_header(src: Self, dst: Self, protocol: u8, len: u32) -> Checksum;
+}
+
+impl Address for Ipv4Addr {
+    #[inline]
+    fn pseudo_header(src: Self, dst: Self, protocol: u8, len: u32) -> Checksum {
+        Checksum::pseudo_header(src, dst, protocol, len)
+    }
+}
+
+impl Address for Ipv6Addr {
+    #[inline]
+    fn pseudo_header(src: Self, dst: Self, protocol: u8, len: u32) -> Checksum {
+        Checksum::pseudo_header_v6(src, dst, protocol, len)
+    }
+}
+
 impl Checksum {
     /// The checksum of nothing.
     #[inline]

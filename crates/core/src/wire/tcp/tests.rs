@@ -1,6 +1,7 @@
 use super::*;
 use etherparse::{TcpHeader, TcpHeaderSlice, TcpOptionElement};
 use proptest::prelude::*;
+use std::net::{Ipv4Addr, Ipv6Addr};
 
 const SRC: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 const DST: Ipv4Addr = Ipv4Addr::new(192, 168, 7, 9);
@@ -285,5 +286,25 @@ proptest! {
             .unwrap();
         let bytes = [&theirs.to_bytes()[..], &payload].concat();
         prop_assert_eq!(parse(&bytes, 0, Integrity::Intact), Ok(repr));
+    }
+
+    #[test]
+    fn over_ipv6_the_checksum_covers_the_longer_addresses(
+        repr in repr(),
+        payload in payload(),
+        zeros in 0usize..100,
+    ) {
+        let [src, dst] = [1, 2].map(|n| Ipv6Addr::new(0xfd00, 0, 0, 0xbeef, 0, 0, 0, n));
+        let mut bytes = vec![0xa5; repr.header_len()];
+        repr.emit(&mut bytes, &payload, zeros as u32, src, dst);
+        bytes.extend_from_slice(&payload);
+        let packet = Packet::new_checked(&bytes, zeros as u32).unwrap();
+        let read = Repr::parse(&packet, src, dst, Integrity::Intact);
+        prop_assert_eq!(read, Ok(as_sent(&repr)));
+        bytes.resize(bytes.len() + zeros, 0);
+        let theirs = TcpHeaderSlice::from_slice(&bytes).unwrap();
+        let body = &bytes[repr.header_len()..];
+        let checksum = theirs.calc_checksum_ipv6_raw(src.octets(), dst.octets(), body);
+        prop_assert_eq!(checksum, Ok(theirs.checksum()));
     }
 }

@@ -1,6 +1,7 @@
 use super::*;
 use etherparse::{UdpHeader, UdpSlice};
 use proptest::prelude::*;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 fn addresses() -> impl Strategy<Value = Addresses> {
     prop_oneof![
