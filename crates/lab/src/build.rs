@@ -315,7 +315,7 @@ fn switched(
 ) -> App {
     let flow = &plan.lab.flows[index];
     let port = FIRST_PORT + index as u16;
-    let at = |machine: usize| SocketAddrV4::new(cabling::address(machine), port);
+    let at = |machine: usize| SocketAddr::new(cabling::address(machine).into(), port);
     let (tcp, warmup, remote) = (&flow.tcp, plan.lab.warmup, at(to));
     let rng = rng.fork("flow").fork(&flow.name);
     let start = |machine: usize| {
@@ -326,7 +326,7 @@ fn switched(
     match &flow.app {
         model::App::Ping(ping) => {
             let (machine, host) = senders[0];
-            let peer = cabling::address(to);
+            let peer = cabling::address(to).into();
             App::Ping(Ping::new(*ping, [host, receiver], peer, index as u16, start(machine)))
         }
         model::App::Bulk(bulk) => {
@@ -334,7 +334,7 @@ fn switched(
             let one = |(machine, host): &(usize, usize)| {
                 Bulk::new(*bulk, [*host, receiver], tcp.clone(), remote, start(*machine), warmup)
             };
-            let addresses = senders.iter().map(|(machine, _)| cabling::address(*machine));
+            let addresses = senders.iter().map(|(machine, _)| cabling::address(*machine).into());
             let bulks = senders.iter().map(one).collect();
             App::Streams(Streams::new(bulks, addresses.collect(), port))
         }

@@ -71,6 +71,42 @@ pub const READY: &[Ready] = &[
         "where not to use Vegas: beside Reno in one queue"
     ),
     plan!(
+        "dctcp-incast",
+        "published/dctcp-incast.toml",
+        true,
+        "19 senders to one at 10 Gbit/s: CUBIC and DCTCP, buffers and RTO floors"
+    ),
+    plan!(
+        "dctcp-latency",
+        "published/dctcp-latency.toml",
+        true,
+        "ping beside 19 flows: CUBIC's queue and DCTCP's, both MTUs"
+    ),
+    plan!(
+        "dctcp-convergence",
+        "published/dctcp-convergence.toml",
+        true,
+        "a second flow joins and leaves: who shares how soon"
+    ),
+    plan!(
+        "dctcp-syn-ect",
+        "published/dctcp-syn-ect.toml",
+        true,
+        "connecting beside 1 to 16 flows, SYN with and without ECT"
+    ),
+    plan!(
+        "dctcp-workload",
+        "published/dctcp-workload.toml",
+        true,
+        "queries, short and long messages: DCTCP's three requirements"
+    ),
+    plan!(
+        "dctcp-vs-cubic",
+        "published/dctcp-vs-cubic.toml",
+        true,
+        "DCTCP and CUBIC on one port: when not to use it"
+    ),
+    plan!(
         "eql-two-modems",
         "eql-two-modems.toml",
         false,

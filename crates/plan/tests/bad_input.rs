@@ -226,6 +226,12 @@ const CASES: &[(&str, &str, &str, &[&str])] = &[
         &["ecn = \"on\""],
     ),
     (
+        "cc = \"reno\"",
+        "dscp = 64",
+        "p.toml:52:17: `dscp` is out of range",
+        &["a whole number from 0 to 63"],
+    ),
+    (
         "reorder = \"off\"",
         "repair = \"once\"",
         "p.toml:30:1: `repair` is not in this version",

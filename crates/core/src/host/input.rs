@@ -73,6 +73,7 @@ impl Host {
         Ok(Arrived {
             interface: id,
             addresses: Addresses::V4 { src: ip.src, dst: ip.dst },
+            dscp: ip.dscp,
             ecn: ip.ecn,
             protocol: ip.protocol,
             header_len: packet.header_len(),
@@ -94,7 +95,7 @@ impl Host {
         Ok(Arrived {
             interface: id,
             addresses: Addresses::V6 { src: packet.src(), dst: packet.dst() },
-            dscp: packet.dscp(),
+            dscp: packet.traffic_class() >> 2,
             ecn: packet.ecn(),
             protocol: upper.protocol,
             header_len: ipv6::HEADER_LEN + extensions,

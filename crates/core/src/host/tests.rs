@@ -163,7 +163,7 @@ fn both_versions_of_ip_reach_their_connections() {
 #[test]
 fn an_echo_over_ipv6_comes_back_with_its_numbers() {
     let mut pair = Pair::new();
-    let echo = Echo { peer: ADDRESSES_V6[1].into(), ident: 7, seq: 3, payload_len: 56 };
+    let echo = Echo { peer: ADDRESSES_V6[1].into(), ident: 7, seq: 3, payload_len: 56, tos: 0 };
     pair.hosts[0].send_echo(pair.now, &mut pair.cx, echo);
     pair.settle();
     assert_eq!(pair.events(0), [Event::EchoReply(echo)]);

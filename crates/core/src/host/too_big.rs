@@ -85,7 +85,7 @@ mod tests {
             let addresses = Addresses::V4 { src: [10, 9, 9, 9].into(), dst: ADDRESSES[0] };
             let id = pair.hosts[0].interface_of(LINK).expect("is attached");
             let mut ip = vec![0; 20];
-            pair.hosts[0].emit_ip(&mut ip, addresses, Protocol::ICMP, message.len() as u16);
+            pair.hosts[0].emit_ip(&mut ip, addresses, (Protocol::ICMP, 0), message.len() as u16);
             ip.extend_from_slice(&message);
             let frame = pair.cx.frames.insert(&ip, 0);
             pair.hosts[0].input(now, &mut pair.cx, id, frame);

@@ -3,7 +3,7 @@
 
 use super::Call;
 use std::collections::BTreeMap;
-use std::net::SocketAddrV4;
+use std::net::SocketAddr;
 use trunkline_core::host::{ConnectionId, Event};
 use trunkline_core::tcp;
 use trunkline_core::tcp::config::Config;
@@ -26,7 +26,7 @@ pub(crate) struct Attempts {
     hosts: Vec<usize>,
     listener: usize,
     config: Config,
-    remote: SocketAddrV4,
+    remote: SocketAddr,
     warmup_until: Instant,
     next_at: Instant,
     begun: u32,
@@ -47,7 +47,7 @@ impl Attempts {
         openers: Vec<usize>,
         listener: usize,
         mut config: Config,
-        remote: SocketAddrV4,
+        remote: SocketAddr,
         times: [Duration; 2],
     ) -> Attempts {
         config.rto_initial = plan.patience * SILENCE;

@@ -3,7 +3,7 @@
 
 use super::Call;
 use std::collections::BTreeMap;
-use std::net::SocketAddrV4;
+use std::net::SocketAddr;
 use trunkline_core::host::{ConnectionId, Event, Host};
 use trunkline_core::rng::Rng;
 use trunkline_core::tcp::config::Config;
@@ -46,7 +46,7 @@ pub(crate) struct Messages {
     senders: Vec<usize>,
     receiver: usize,
     config: Config,
-    remote: SocketAddrV4,
+    remote: SocketAddr,
     warmup_until: Instant,
     rng: Rng,
     next_at: Instant,
@@ -55,7 +55,7 @@ pub(crate) struct Messages {
     of_sender: BTreeMap<(usize, ConnectionId), u32>,
     of_receiver: BTreeMap<ConnectionId, u32>,
     /// Which message comes from an address: the receiver hears of it by that.
-    of_address: BTreeMap<SocketAddrV4, u32>,
+    of_address: BTreeMap<SocketAddr, u32>,
     gone: Totals,
     /// How long each took that began after the warm-up.
     pub(crate) trips: Vec<Duration>,
@@ -71,7 +71,7 @@ impl Messages {
         senders: Vec<usize>,
         receiver: usize,
         config: Config,
-        remote: SocketAddrV4,
+        remote: SocketAddr,
         times: [Duration; 2],
         rng: Rng,
     ) -> Messages {

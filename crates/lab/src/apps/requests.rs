@@ -1,7 +1,7 @@
 //! One asks, many answer: partition and aggregate, with a barrier or each at its own pace.
 
 use super::Call;
-use std::net::SocketAddrV4;
+use std::net::SocketAddr;
 use trunkline_core::host::{ConnectionId, Event};
 use trunkline_core::tcp::config::Config;
 use trunkline_core::tcp::{self, Data};
@@ -14,7 +14,7 @@ const NONE: u32 = u32::MAX;
 /// One that answers.
 pub(crate) struct Server {
     host: usize,
-    remote: SocketAddrV4,
+    remote: SocketAddr,
     start: Instant,
     is_open: bool,
     /// The connection at the client, and at the server.
@@ -62,14 +62,14 @@ impl Requests {
         plan: model::Requests,
         client: usize,
         config: Config,
-        servers: &[(usize, SocketAddrV4, Instant)],
+        servers: &[(usize, SocketAddr, Instant)],
         warmup: Duration,
     ) -> Requests {
         let mut of_host = vec![NONE; servers.iter().map(|(host, ..)| host + 1).max().unwrap_or(0)];
         for (index, (host, ..)) in servers.iter().enumerate() {
             of_host[*host] = index as u32;
         }
-        let server = |(host, remote, start): &(usize, SocketAddrV4, Instant)| Server {
+        let server = |(host, remote, start): &(usize, SocketAddr, Instant)| Server {
             host: *host,
             remote: *remote,
             start: *start,

@@ -2,7 +2,7 @@
 
 use super::Call;
 use super::bulk::Bulk;
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 use trunkline_core::host::{ConnectionId, Event};
 use trunkline_core::time::Instant;
 
@@ -13,7 +13,7 @@ const NONE: u32 = u32::MAX;
 pub(crate) struct Streams {
     pub(crate) bulks: Vec<Bulk>,
     /// The addresses of the senders, as `bulks`.
-    senders: Vec<Ipv4Addr>,
+    senders: Vec<IpAddr>,
     hosts: Vec<usize>,
     receiver: usize,
     port: u16,
@@ -27,7 +27,7 @@ pub(crate) struct Streams {
 
 impl Streams {
     /// These transfers, from `senders` on different hosts, to a port of one host.
-    pub(crate) fn new(bulks: Vec<Bulk>, senders: Vec<Ipv4Addr>, port: u16) -> Streams {
+    pub(crate) fn new(bulks: Vec<Bulk>, senders: Vec<IpAddr>, port: u16) -> Streams {
         let receiver = bulks.first().map_or(0, |bulk| bulk.hosts()[1]);
         let mut hosts: Vec<usize> = bulks.iter().map(|bulk| bulk.hosts()[0]).collect();
         hosts.push(receiver);
@@ -117,7 +117,7 @@ impl Streams {
         if tuple.local.port() != self.port {
             return None;
         }
-        let stream = self.senders.iter().position(|ip| ip == tuple.remote.ip())? as u32;
+        let stream = self.senders.iter().position(|ip| *ip == tuple.remote.ip())? as u32;
         if self.of_connection.len() <= id.index() {
             self.of_connection.resize(id.index() + 1, NONE);
         }

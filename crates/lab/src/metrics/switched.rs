@@ -268,20 +268,23 @@ pub(super) fn of_group(world: &World, looks: &Looks) -> Metrics {
         high - low < FAIR_SHARE * rates.iter().sum::<f64>()
     };
     let fair_at = last_start.and_then(|from| together(from).find(|(_, rates)| is_fair(rates)));
-    let fair_after = fair_at.zip(last_start).map(|((at, _), from)| (*at - from).as_secs_f64());
+    let seen = |at: Instant, from: Instant| (at + looks.interval - from).as_secs_f64();
+    let fair_after = fair_at.zip(last_start).map(|((at, _), from)| seen(*at, from));
     let indices: Vec<f64> = match last_start {
         Some(from) => {
             together(from + looks.interval).filter_map(|(_, rates)| jain(rates)).collect()
         }
         None => Vec::new(),
     };
+    let recovered_at = first_end.and_then(|end| recovered_at(&looked, end));
+    let recovered_after = recovered_at.zip(first_end).map(|(at, end)| seen(at, end));
     Metrics::from([
         ("goodput".into(), rates.as_ref().map(|rates| rates.iter().sum())),
         ("jain".into(), rates.as_deref().and_then(jain)),
         ("jain_mean".into(), mean(&indices)),
         ("jain_min".into(), indices.iter().copied().reduce(f64::min)),
         ("fair_after".into(), fair_after),
-        ("recovered_after".into(), first_end.and_then(|end| recovered_after(&looked, end))),
+        ("recovered_after".into(), recovered_after),
         ("timeouts".into(), Some(totals.timeouts as f64)),
         ("retransmitted".into(), Some(totals.retransmitted as f64)),
     ])
@@ -292,13 +295,12 @@ fn extremes(rates: &[f64]) -> [f64; 2] {
     [low, rates.iter().copied().fold(0.0, f64::max)]
 }
 
-/// How long after the end of one flow the others carry together what all carried before.
-fn recovered_after(looked: &[(Instant, Vec<f64>)], end: Instant) -> Option<f64> {
+/// The first look after the end of one flow at which the others carry what all carried before.
+fn recovered_at(looked: &[(Instant, Vec<f64>)], end: Instant) -> Option<Instant> {
     let sum = |rates: &[f64]| rates.iter().sum::<f64>();
     let most = looked.iter().map(|(_, rates)| sum(rates)).fold(0.0, f64::max);
-    let again =
-        looked.iter().find(|(at, rates)| *at >= end && sum(rates) >= RECOVERED_SHARE * most)?;
-    Some((again.0 - end).as_secs_f64())
+    let carries = |rates: &[f64]| sum(rates) >= RECOVERED_SHARE * most;
+    looked.iter().find(|(at, rates)| *at >= end && carries(rates)).map(|(at, _)| *at)
 }
 
 /// The metrics of the port towards a machine.
@@ -324,7 +326,7 @@ pub(super) fn of_port(plan: &Plan, world: &World, machine: usize) -> Option<(Str
 
 #[cfg(test)]
 mod tests {
-    use super::{jain, percentile, recovered_after, stddev};
+    use super::{jain, percentile, recovered_at, stddev};
     use trunkline_core::time::{Duration, Instant};
 
     #[test]
@@ -358,7 +360,6 @@ mod tests {
         let at = |tenths: u64| Instant::ZERO + Duration::from_millis(100 * tenths);
         let looked =
             vec![(at(0), vec![5.0, 5.0]), (at(1), vec![5.0, 0.0]), (at(2), vec![9.6, 0.0])];
-        let after = recovered_after(&looked, at(1)).expect("it recovers");
-        assert!((after - 0.1).abs() < 1e-9);
+        assert_eq!(recovered_at(&looked, at(1)), Some(at(2)));
     }
 }

@@ -237,7 +237,7 @@ fn flow(
         let found = format!("{} hosts", from.len());
         problems.push(problem.found(found).accepted(["the name of one host"]));
     }
-    let tcp = tcp::tcp(section, mtu, problems);
+    let tcp = tcp::tcp(section, mtu, app.as_ref(), problems);
     s.node("count");
     s.finish(problems);
     let (name, from, to, route) = (name?, from?, to?, route?);

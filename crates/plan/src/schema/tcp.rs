@@ -2,8 +2,10 @@
 
 use super::cc;
 use crate::diagnostic::Problems;
+use crate::model::App;
 use crate::reader::{self, Section, Taken, Unfit};
-use crate::tree::Node;
+use crate::source::Place;
+use crate::tree::{Node, Table};
 use trunkline_core::tcp::config::{
     AfterTimeout, Algorithm, Config, EcnMode, EcnSyn, Keepalive, PmtuProbing, Profile, Recovery,
 };
@@ -16,23 +18,27 @@ const RECOVERIES: [(&str, Recovery); 5] = [
     ("rack", Recovery::Rack),
 ];
 const ECN_MODES: [(&str, EcnMode); 3] =
-    [("off", EcnMode::Off), ("on-request", EcnMode::OnRequest), ("request", EcnMode::Request)];
+    [("off", EcnMode::Off), ("on-request", EcnMode::OnRequest), ("on", EcnMode::Request)];
 const PMTU_PROBINGS: [(&str, PmtuProbing); 3] =
     [("off", PmtuProbing::Off), ("blackhole", PmtuProbing::Blackhole), ("on", PmtuProbing::On)];
 const ALGORITHMS_LATER: [&str; 3] = ["dctcp-reno", "bbr", "prague"];
-const ECN_MODES: [(&str, EcnMode); 3] =
-    [("off", EcnMode::Off), ("on-request", EcnMode::OnRequest), ("on", EcnMode::Request)];
 
 /// Buffers and windows in bytes: the largest a scaled window can tell (RFC 7323).
 const WINDOW_MAX: u64 = 1 << 30;
 
 /// The transport of a flow over a bond of this MTU.
-pub(super) fn tcp(section: Option<Section<'_>>, mtu: u16, problems: &mut Problems) -> Config {
-    let Some(mut s) = section else {
-        return Config::new(Profile::Modern, mtu);
-    };
+pub(super) fn tcp(
+    section: Option<Section<'_>>,
+    mtu: u16,
+    app: Option<&App>,
+    problems: &mut Problems,
+) -> Config {
+    let empty = Table::default();
+    let mut s = section.unwrap_or_else(|| Section::new(&empty, Place::default(), "tcp"));
     let profile = s.or(problems, "profile", Profile::Modern, profile);
     let mut tcp = Config::new(profile, mtu);
+    // A program that answers sends the end of its answer at once, as with TCP_NODELAY.
+    tcp.nagle &= !matches!(app, Some(App::Requests(_)));
     tcp.algorithm = s.or(problems, "cc", tcp.algorithm, algorithm);
     cc::tuning(&mut tcp.tuning, &mut s, problems);
     recovery(&mut tcp, &mut s, problems);
@@ -101,10 +107,12 @@ fn buffers(tcp: &mut Config, s: &mut Section<'_>, problems: &mut Problems) {
 
 fn timers(tcp: &mut Config, s: &mut Section<'_>, problems: &mut Problems) {
     tcp.ack_every = s.or(problems, "delayed_ack", tcp.ack_every, reader::whole(1, 255));
-    tcp.delayed_ack = s.or(problems, "ack_delay", tcp.delayed_ack, reader::duration);
     tcp.quick_acks = s.or(problems, "quick_acks", tcp.quick_acks, reader::whole(0, 255));
     tcp.rto_initial = s.or(problems, "rto_initial", tcp.rto_initial, reader::some_time);
     tcp.rto_min = s.or(problems, "rto_min", tcp.rto_min, reader::some_time);
+    // An acknowledgment held back for longer than the peer waits would make it send again for nothing.
+    let ack_delay = tcp.delayed_ack.min(tcp.rto_min / 2);
+    tcp.delayed_ack = s.or(problems, "ack_delay", ack_delay, reader::duration);
     let min = tcp.rto_min;
     tcp.rto_max = s.or(problems, "rto_max", tcp.rto_max, |node| match reader::some_time(node)? {
         max if max < min => Err(Unfit::new("is below rto_min", format!("at least {min}"))),
