@@ -325,7 +325,8 @@ fn a_timeout_after_marks_leaves_one_segment() {
     })
     .established();
     pair.mark_data = vec![0];
-    pair.drop_data = (2..10).collect();
+    // The tail loss probe is lost too.
+    pair.drop_data = (2..11).collect();
     pair.write(A, Data::Elided(10 * MSS));
     let start = pair.now;
     while pair.end(A).stats().timeouts == 0 {
