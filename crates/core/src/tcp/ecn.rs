@@ -27,6 +27,16 @@ const ASKING_SYNS: u8 = 2;
 /// Acknowledgments with an older mark that may wait to be sent. Beyond, marks are told less exactly.
 const OWED_MAX: usize = 16;
 
+impl EcnMode {
+    /// What may come of the handshake.
+    pub(super) const fn possible_path(self) -> EcnPath {
+        match self {
+            EcnMode::Off => EcnPath::Absent,
+            EcnMode::OnRequest | EcnMode::Request => EcnPath::Usable,
+        }
+    }
+}
+
 /// What our SYN said.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Asked {

@@ -1,7 +1,6 @@
 //! Opening: active, passive and simultaneous (RFC 9293, 3.5 and 3.10.7.3), and the answer to segments
 //! that belong to no connection.
 
-use super::config::EcnMode;
 use super::ecn::EcnState;
 use super::keepalive::Silence;
 use super::mtu::PathMtu;
@@ -68,6 +67,24 @@ fn build_cc(
     })
 }
 
+/// The SYN is a record like any other: it waits to be sent, and is sent again when it is lost.
+fn board_of_syn(now: Instant, iss: SeqNumber) -> Scoreboard {
+    let mut board = Scoreboard::default();
+    board.push(Record {
+        seq: iss,
+        len: 1,
+        sent_at: now,
+        order: 0,
+        packet: None,
+        transmissions: 0,
+        fate: Fate::Lost,
+        syn: true,
+        fin: false,
+        sacked_run: 1,
+    });
+    board
+}
+
 impl Connection {
     /// Opens actively: the SYN leaves with the next poll.
     pub fn connect(
@@ -132,25 +149,8 @@ impl Connection {
         if is_v6 {
             agreed.mss_untold = MSS_DEFAULT_V6;
         }
-        let path = match config.ecn {
-            EcnMode::Off => cc::EcnPath::Absent,
-            EcnMode::OnRequest | EcnMode::Request => cc::EcnPath::Usable,
-        };
+        let path = config.ecn.possible_path();
         let cc = build_cc(&config, agreed.mss, config.initial_window, path);
-        let mut board = Scoreboard::default();
-        // The SYN is a record like any other: it waits to be sent, and is sent again when it is lost.
-        board.push(Record {
-            seq: iss,
-            len: 1,
-            sent_at: now,
-            order: 0,
-            packet: None,
-            transmissions: 0,
-            fate: Fate::Lost,
-            syn: true,
-            fin: false,
-            sacked_run: 1,
-        });
         Connection {
             tuple,
             template: Connection::template(&tuple),
@@ -168,7 +168,7 @@ impl Connection {
             send: SendBuffer::new(iss + 1, SendBuffer::capacity_for(&config, agreed.mss)),
             writer_waits: false,
             fin: Fin::NotYet,
-            board,
+            board: board_of_syn(now, iss),
             rtt: Estimator::new(&config),
             repairing: Repairing::new(iss),
             last_sent_at: now,

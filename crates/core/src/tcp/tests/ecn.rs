@@ -319,7 +319,11 @@ fn dct_4_a_loss_and_a_mark_in_one_window_are_one_cut() {
 /// A timeout leaves one segment whatever was cut before (RFC 8257, 3.5).
 #[test]
 fn a_timeout_after_marks_leaves_one_segment() {
-    let mut pair = classic(10);
+    let mut pair = both(|config| {
+        asks(config);
+        config.tlp = false;
+    })
+    .established();
     pair.mark_data = vec![0];
     // The tail loss probe is lost too.
     pair.drop_data = (2..11).collect();
