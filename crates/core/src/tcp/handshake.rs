@@ -50,6 +50,24 @@ pub fn reset_for(segment: &Segment, tuple: Tuple) -> Option<Repr> {
     })
 }
 
+/// The SYN is a record like any other: it waits to be sent, and is sent again when it is lost.
+fn board_with_syn(now: Instant, iss: SeqNumber) -> Scoreboard {
+    let mut board = Scoreboard::default();
+    board.push(Record {
+        seq: iss,
+        len: 1,
+        sent_at: now,
+        order: 0,
+        packet: None,
+        transmissions: 0,
+        fate: Fate::Lost,
+        syn: true,
+        fin: false,
+        sacked_run: 1,
+    });
+    board
+}
+
 fn build_cc(
     config: &Config,
     mss: u32,
@@ -137,20 +155,6 @@ impl Connection {
             EcnMode::OnRequest | EcnMode::Request => cc::EcnPath::Usable,
         };
         let cc = build_cc(&config, agreed.mss, config.initial_window, path);
-        let mut board = Scoreboard::default();
-        // The SYN is a record like any other: it waits to be sent, and is sent again when it is lost.
-        board.push(Record {
-            seq: iss,
-            len: 1,
-            sent_at: now,
-            order: 0,
-            packet: None,
-            transmissions: 0,
-            fate: Fate::Lost,
-            syn: true,
-            fin: false,
-            sacked_run: 1,
-        });
         Connection {
             tuple,
             template: Connection::template(&tuple),
@@ -168,7 +172,7 @@ impl Connection {
             send: SendBuffer::new(iss + 1, SendBuffer::capacity_for(&config, agreed.mss)),
             writer_waits: false,
             fin: Fin::NotYet,
-            board,
+            board: board_with_syn(now, iss),
             rtt: Estimator::new(&config),
             repairing: Repairing::new(iss),
             last_sent_at: now,
