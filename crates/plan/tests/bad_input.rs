@@ -483,6 +483,22 @@ fn files_that_are_no_plan_are_told_so() {
 }
 
 #[test]
+fn what_needs_sack_is_refused_without() {
+    let tcp = |text: &str| set("lab.flow.ftp.tcp", text);
+    assert_eq!(
+        tcp("{ recovery = \"sack\", tlp = true, prr = true, frto = true, dsack = true }"),
+        ""
+    );
+    assert_eq!(tcp("{ recovery = \"reno\", limited_transmit = true }"), "");
+    let refused = tcp("{ recovery = \"newreno\", tlp = true }");
+    assert!(refused.contains("needs SACK"), "{refused}");
+    let unknown = tcp("{ recovery = \"rak\" }");
+    assert!(unknown.contains("did you mean") && unknown.contains("rack"), "{unknown}");
+    let old = tcp("{ profile = \"linux-2.2\", dsack = true }");
+    assert_eq!(old, "");
+}
+
+#[test]
 fn nothing_from_the_plan_can_drive_the_terminal() {
     let text = errors("name = \"x\"\n\"\\u001b[31m\" = 1\n").to_string();
     assert!(!text.chars().any(|c| c.is_control() && c != '\n'), "{text:?}");
