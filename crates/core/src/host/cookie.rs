@@ -10,7 +10,7 @@
 use super::siphash::siphash;
 use crate::rng::Rng;
 use crate::seq::SeqNumber;
-use crate::tcp::config::{Config, Recovery};
+use crate::tcp::config::{Config, EcnMode, Recovery};
 use crate::tcp::{self, Segment, Tuple};
 use crate::time::{Duration, Instant};
 use crate::wire::ipv4::Ecn;
@@ -126,7 +126,14 @@ pub(super) fn answer(now: Instant, config: &Config, syn: &Segment) -> Answer {
 /// The configuration where a cookie carries nothing but the segment size.
 pub(super) fn unstamped(config: &Config) -> Config {
     let recovery = if config.recovery.uses_sack() { Recovery::NewReno } else { config.recovery };
-    Config { timestamps: false, window_scale: false, eifel: false, recovery, ..config.clone() }
+    Config {
+        timestamps: false,
+        window_scale: false,
+        eifel: false,
+        ecn: EcnMode::Off,
+        recovery,
+        ..config.clone()
+    }
 }
 
 fn period(now: Instant) -> u64 {

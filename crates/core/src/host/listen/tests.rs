@@ -4,7 +4,7 @@ use super::*;
 use crate::frame::Burst;
 use crate::host::tests::{ADDRESSES, LINK, Pair};
 use crate::rng::Rng;
-use crate::tcp::config::{Keepalive, Profile};
+use crate::tcp::config::{EcnMode, Keepalive, Profile};
 use crate::tcp::{Data, Event as TcpEvent, State};
 use crate::time::Duration;
 use crate::wire::tcp::{Options, Repr, Timestamps};
@@ -83,7 +83,7 @@ fn a_cookie_opens_a_connection_with_all_it_would_have_had() {
     flood(&mut pair, usize::from(BACKLOG) + 10);
     assert_eq!(connections(&pair), usize::from(BACKLOG), "a cookie keeps nothing");
     pair.events(0);
-    let client = connect(&mut pair, config());
+    let client = connect(&mut pair, Config { ecn: EcnMode::Request, ..config() });
     pair.settle();
     assert_eq!(pair.events(0), [Event::Tcp(client, TcpEvent::Connected)]);
     let [server] = accepted(&mut pair)[..] else { panic!("one connection") };
@@ -100,6 +100,10 @@ fn a_cookie_opens_a_connection_with_all_it_would_have_had() {
     assert_eq!(pair.hosts[1].connection(server).expect("is there").readable(), 100_000);
     let near = pair.hosts[0].connection(client).expect("is there").snapshot();
     assert!(near.snd_wnd > 65_535, "both ways");
+    for (host, id) in [(0, client), (1, server)] {
+        let tokens = pair.hosts[host].connection(id).expect("is there").tokens().to_string();
+        assert!(tokens.contains("sack") && tokens.contains("ecn"), "{tokens}");
+    }
 }
 
 #[test]
@@ -108,10 +112,15 @@ fn a_peer_without_timestamps_gets_a_plain_connection_by_its_cookie() {
     pair.now = Instant::from_nanos(70_000_000_000);
     pair.hosts[1].listen(80, config());
     flood(&mut pair, usize::from(BACKLOG));
-    let plain = Config { timestamps: false, eifel: false, mss: Some(1000), ..config() };
+    let ecn = EcnMode::Request;
+    let plain = Config { timestamps: false, eifel: false, mss: Some(1000), ecn, ..config() };
     let client = connect(&mut pair, plain);
     pair.settle();
     let [server] = accepted(&mut pair)[..] else { panic!("one connection") };
+    for (host, id) in [(0, client), (1, server)] {
+        let tokens = pair.hosts[host].connection(id).expect("is there").tokens().to_string();
+        assert!(!tokens.contains("sack") && !tokens.contains("ecn"), "{tokens}");
+    }
     let far = pair.hosts[1].connection(server).expect("is there").snapshot();
     assert_eq!((far.mss, far.snd_wnd), (536, 65_535), "the largest size that can be told");
     let now = pair.now;
