@@ -367,10 +367,10 @@ impl World {
     fn finish(&mut self, link: usize, lane: usize) {
         let this = &mut self.links[link].lanes[lane];
         let bytes = this.channel.finish(self.now, &mut self.cx);
-        if this.has_queue() {
-            if let Some(started) = this.channel.resume(self.now, &mut self.cx) {
-                self.started(link, lane, started);
-            }
+        if this.has_queue()
+            && let Some(started) = this.channel.resume(self.now, &mut self.cx)
+        {
+            self.started(link, lane, started);
         }
         let this = &self.links[link].lanes[lane];
         let (from, is_paced) = (this.from, this.pacer.is_some());

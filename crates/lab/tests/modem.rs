@@ -32,32 +32,40 @@ fn metric(flow: &FlowResult, name: &str) -> f64 {
     flow.metrics[name].unwrap_or_else(|| panic!("no {name} in {:?}", flow.metrics))
 }
 
-/// The transfers of gzipped data of one variant, by MTU.
-fn gzip(variant: &str) -> Vec<&'static FlowResult> {
-    let fits = |run: &str| run.contains("gzip") && run.ends_with(variant);
+/// The transfers of so much gzipped data in one variant, by MTU.
+fn gzip(kb: u32, variant: &str) -> Vec<&'static FlowResult> {
+    let (size, row) = (format!(" kb={kb} "), "data=gzip ");
+    let fits = |run: &str| run.contains(row) && run.contains(&size) && run.ends_with(variant);
     let found: Vec<_> = vegas_modem().flows.iter().filter(|flow| fits(&flow.run)).collect();
     assert_eq!(found.len(), 3, "three MTUs");
     found
 }
 
+/// A window of 16 kB into a buffer of 8 kB, as the reference has it. The first half minute is 70 to 90 % of
+/// the ceiling; later the buffer keeps the line full, whatever Reno does.
 #[test]
 fn mod_1_reno_overflows_the_line_buffer_and_stalls() {
-    // The first half minute, and what comes after it.
-    let early = published("vegas-modem", &[("lab.duration", "30s")]);
-    let fits = |flow: &&FlowResult| flow.run.contains("gzip") && flow.run.ends_with("reno");
-    for flow in early.flows.iter().filter(fits) {
-        assert!(metric(flow, "longest_gap") >= 2.0, "{}: {:?}", flow.run, flow.metrics);
-    }
-    for flow in gzip("reno") {
+    let sets = [
+        ("lab.parameters.server_buffer.value", "8000"),
+        ("lab.parameters.window.value", "16384"),
+        ("lab.flow.ftp.app.bytes", "\"60KB\""),
+    ];
+    let early = published("vegas-modem", &sets);
+    let fits =
+        |flow: &&FlowResult| flow.run.contains("mtu=384 kb=100 ") && flow.run.ends_with("reno");
+    let flow = early.flows.iter().find(fits).expect("a row");
+    assert!(metric(flow, "longest_gap") >= 2.0, "{:?}", flow.metrics);
+    let share = metric(flow, "of_ceiling");
+    assert!((0.70..0.90).contains(&share), "{share}");
+    for flow in [gzip(100, "reno"), gzip(1000, "reno")].concat() {
         assert!(metric(flow, "retransmitted") > 0.0);
-        let share = metric(flow, "of_ceiling");
-        assert!((0.70..0.95).contains(&share), "{}: {share}", flow.run);
+        assert!(metric(flow, "longest_gap") >= 2.0, "{}: {:?}", flow.run, flow.metrics);
     }
 }
 
 #[test]
 fn mod_2_vegas_neither_stalls_nor_loses() {
-    for flow in gzip("vegas") {
+    for flow in [gzip(100, "vegas"), gzip(1000, "vegas")].concat() {
         let share = metric(flow, "of_ceiling");
         assert!((0.93..=1.0).contains(&share), "{}: {share}", flow.run);
         assert!(metric(flow, "longest_gap") < 1.0, "{}: {:?}", flow.run, flow.metrics);
@@ -66,18 +74,25 @@ fn mod_2_vegas_neither_stalls_nor_loses() {
     }
 }
 
+/// After half a minute. With segments of 1460 bytes the stall costs less, and after 1 MB nothing is left.
 #[test]
 fn mod_3_vegas_is_faster_than_reno_by_what_the_stalls_cost() {
-    for (vegas, reno) in gzip("vegas").iter().zip(gzip("reno")) {
-        let ratio = metric(vegas, "goodput") / metric(reno, "goodput");
-        assert!((1.07..1.4).contains(&ratio), "{}: {ratio}", reno.run);
-    }
+    let ratios = |kb: u32| -> Vec<f64> {
+        let rates =
+            |variant| gzip(kb, variant).iter().map(|flow| metric(flow, "goodput")).collect();
+        let (vegas, reno): (Vec<f64>, Vec<f64>) = (rates("vegas"), rates("reno"));
+        vegas.iter().zip(reno).map(|(vegas, reno)| vegas / reno).collect()
+    };
+    let early = ratios(100);
+    assert!(early[..2].iter().all(|ratio| (1.07..1.4).contains(ratio)), "{early:?}");
+    assert!((1.02..1.07).contains(&early[2]), "{early:?}");
+    assert!(ratios(1000).iter().all(|ratio| (1.0..1.03).contains(ratio)));
 }
 
 #[test]
 fn mod_4_the_mru_changes_vegas_only_by_its_headers() {
-    let flows = gzip("vegas");
-    let shares: Vec<f64> = flows.iter().map(|flow| metric(flow, "of_ceiling")).collect();
+    let shares: Vec<f64> =
+        gzip(1000, "vegas").iter().map(|flow| metric(flow, "of_ceiling")).collect();
     for share in &shares {
         assert!((share / shares[0] - 1.0).abs() < 0.05, "{shares:?}");
     }
@@ -89,4 +104,19 @@ fn text_goes_three_times_as_fast_as_what_is_compressed_already() {
     let flow = vegas_modem().flows.iter().find(row).expect("a row of text");
     let bytes = metric(flow, "goodput") / 8.0;
     assert!((8000.0..10_000.0).contains(&bytes), "{bytes}");
+}
+
+/// On an overloaded Ethernet Reno gets a few kB/s. Vegas at this one sender does not change that; at all
+/// senders whose packets pass the gateway's queue it does.
+#[test]
+fn mod_5_on_a_congested_lan_vegas_helps_where_all_senders_have_it() {
+    let result = published("vegas-lan", &[]);
+    let page = |variant: &str| {
+        let fits = |flow: &&FlowResult| flow.flow == "page" && flow.run.ends_with(variant);
+        metric(result.flows.iter().find(fits).expect("the page"), "goodput") / 8.0
+    };
+    let [reno, alone, all] = ["reno", "vegas", "vegas-all"].map(page);
+    assert!(reno < 4000.0, "{reno}");
+    assert!(all >= 2.0 * reno, "{all} beside {reno}");
+    assert!(alone < 1.5 * reno, "{alone} beside {reno}");
 }

@@ -102,7 +102,7 @@ fn a_modem_has_defaults_and_says_what_its_line_is() {
 fn what_a_modem_cannot_do_is_refused() {
     let modem = |keys: &str| format!("{LINK}lab = {{ modem = {{ {keys} }} }}\n");
     let parts =
-        ["`block` = \"64B\" needs modems that correct errors", "`compression` = 2 needs modems"];
+        ["`block` = 64B needs modems that correct errors", "`compression` = 2 needs modems"];
     refused(&modem("line = \"async-8n1\", block = \"64B\", compression = 2"), "", &parts);
     refused(&modem("compression = 0.5"), "", &["`compression` is no ratio", "1 to 100"]);
     refused(&modem("block = \"0B\""), "", &["`block` is out of range", "a size from 1B to 4096B"]);
@@ -152,7 +152,7 @@ fn ethernet_links_share_a_segment() {
     assert!(shared.has_randomness());
     refused(LINK, segment, &["link `line` is no Ethernet", "links of kind \"ethernet\""]);
     let long = format!("{segment}propagation = \"26us\"\n");
-    refused(link, &long, &["is longer than half the slot time", "at most 25.6"]);
+    refused(link, &long, &["is longer than half the slot time", "at most 25600ns"]);
     refused(
         &format!("{link}framing = {{ line = \"sync\" }}\n"),
         "",

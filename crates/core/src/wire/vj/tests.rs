@@ -47,7 +47,7 @@ impl Sender {
         self.ip.emit(&mut packet);
         self.tcp.emit(&mut packet[ipv4::HEADER_LEN..], payload, 0, HERE, THERE);
         packet.extend_from_slice(payload);
-        self.tcp.seq = self.tcp.seq + payload.len() as u32;
+        self.tcp.seq += payload.len() as u32;
         self.ip.ident = self.ip.ident.wrapping_add(1);
         packet
     }
@@ -108,7 +108,7 @@ fn echoed_typing_costs_three_bytes_a_key() {
         if key > 0 {
             assert_eq!((line.1.len(), line.1[0]), (4, mask::PUSH | mask::ECHOED));
         }
-        sender.tcp.ack = sender.tcp.ack + 1;
+        sender.tcp.ack += 1;
     }
 }
 
@@ -117,7 +117,7 @@ fn changes_stand_in_the_order_of_the_rfc() {
     let (mut compressor, _) = pair(SLOTS);
     let mut sender = Sender::new(1);
     compress(&mut compressor, &sender.send(&[0; 10]));
-    sender.tcp.ack = sender.tcp.ack + 256;
+    sender.tcp.ack += 256;
     sender.tcp.window -= 1;
     sender.ip.ident += 4;
     let (kind, line) = compress(&mut compressor, &sender.send(&[]));
@@ -167,7 +167,7 @@ fn what_a_compressed_header_cannot_tell_is_sent_whole() {
     };
     assert_eq!(whole(|_| ()), Kind::CompressedTcp);
     assert_eq!(whole(|s| s.tcp.seq = s.tcp.seq - 10), Kind::UncompressedTcp, "a retransmission");
-    assert_eq!(whole(|s| s.tcp.ack = s.tcp.ack + 65_536), Kind::UncompressedTcp);
+    assert_eq!(whole(|s| s.tcp.ack += 65_536), Kind::UncompressedTcp);
     assert_eq!(whole(|s| s.ip.ttl -= 1), Kind::UncompressedTcp);
     assert_eq!(whole(|s| s.ip.dscp += 1), Kind::UncompressedTcp);
     assert_eq!(whole(|s| s.ip.dont_fragment = true), Kind::UncompressedTcp);
@@ -288,10 +288,10 @@ fn apply(sender: &mut Sender, change: &Change) {
     let tcp = &mut sender.tcp;
     match *change {
         Change::Nothing => {}
-        Change::Ack(more) => tcp.ack = tcp.ack + more,
+        Change::Ack(more) => tcp.ack += more,
         Change::Window(window) => tcp.window = window,
         Change::Back(by) => tcp.seq = tcp.seq - by,
-        Change::Ahead(by) => tcp.seq = tcp.seq + by,
+        Change::Ahead(by) => tcp.seq += by,
         Change::Ident(ident) => sender.ip.ident = ident,
         Change::Flags(flags) => tcp.flags = tcp::Flags(flags) | tcp::Flags::ACK,
         Change::Urgent(urgent) => tcp.urgent = urgent,
