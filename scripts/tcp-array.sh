@@ -18,9 +18,12 @@
 # do the same over the same link, run about; `of kernel` is our goodput as a part of theirs, and must be 0.9 at least.
 # `ECN` is what the kernel saw (TCP_INFO, as in `ss -ti`): `-` none, `ecn` agreed, `ecnseen` a packet that said so;
 # `marks` are the link's, `ce` what a sending kernel was told of them (delivered_ce). A run where ECN is on and the
-# kernel does not say `ecn` fails, and so does one with marks of which the sending kernel heard nothing.
+# kernel does not say `ecn` fails, and so does one with marks of which the sending kernel heard nothing. Where we open
+# with DCTCP there is none: its SYN is ECN-capable (RFC 8257, 3.5), and Linux agrees with no such SYN unless it uses
+# DCTCP itself.
 #
-# The last rows watch DCTCP's alpha: with no marks it is 0 in the end, with marks it is the share of marked packets.
+# The last rows watch DCTCP's alpha: with no marks it fades from 1 to nothing, with marks it
+# is the share of marked packets (to a kernel, more: it repeats what it saw until it is answered).
 #
 # Needs root, ethtool, python3 and release builds (cargo build --release -p trunkline-live --bins --examples), or
 # the programs that EMULATE and TCP_TUN name. Exit status 1 when a row was not as it must be.

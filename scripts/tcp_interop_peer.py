@@ -6,9 +6,11 @@ At the end it tells on standard error what was seen, as our end does: how it end
 the last byte received, and from TCP_INFO retransmissions, what of ECN was agreed on and seen, and how many packets
 the peer has reported as marked.
 """
+import fcntl
 import socket
 import struct
 import sys
+import termios
 import threading
 import time
 
@@ -54,6 +56,16 @@ def receive(connection):
     return last
 
 
+def wait_until_acknowledged(connection):
+    """A peer may have closed long before it has everything; what is counted is complete only then."""
+    deadline = time.monotonic() + TIMEOUT
+    while time.monotonic() < deadline:
+        (waiting,) = struct.unpack("i", fcntl.ioctl(connection, termios.TIOCOUTQ, b"\0" * 4))
+        if waiting == 0:
+            return
+        time.sleep(0.01)
+
+
 def ecn(options):
     """As `ss -ti` says it."""
     if not options & TCPI_OPT_ECN:
@@ -72,6 +84,7 @@ def main():
     except OSError as error:
         ended = type(error).__name__
     sender.join()
+    wait_until_acknowledged(connection)
     info = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, TCP_INFO_DELIVERED_CE + 4)
     (retransmissions,) = struct.unpack_from("=I", info, TCP_INFO_TOTAL_RETRANS)
     (delivered_ce,) = struct.unpack_from("=I", info, TCP_INFO_DELIVERED_CE)
