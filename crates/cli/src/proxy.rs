@@ -73,7 +73,7 @@ pub(crate) fn run(args: &Args, output: &Output) -> Ended {
     tell_ready(&setup, &proxy, output)?;
     let mut hear = |carried: &Carried| tell_connection(carried, output);
     let counters = proxy.run(&mut hear).map_err(|error| {
-        output.error(&format!("{}: {}", setup.network.device, reason(&error)));
+        output.error(&format!("{} is gone: {}", setup.network.device, reason(&error)));
         Exit::Environment
     })?;
     tell_summary(&counters, output)

@@ -170,7 +170,7 @@ fn dctcp_fills_a_marking_line_without_a_loss_and_with_a_short_queue() {
 /// Classic ECN: a queue that marks in place of dropping, and a sender that asks for it.
 #[test]
 fn marks_take_the_place_of_losses_for_every_congestion_control() {
-    let queue = "{ kind = \"red\", limit = \"100p\", min = \"5p\", max = \"30p\" }";
+    let queue = "{ kind = \"step-ecn\", limit = \"200p\", mark = \"20p\" }";
     for cc in ["reno", "cubic"] {
         let line = Line { queue, ..PATH };
         let lost = |ecn: &str| {

@@ -197,6 +197,18 @@ const CASES: &[(&str, &str, &str, &[&str])] = &[
     ),
     (
         "cc = \"reno\"",
+        "pmtu_probing = \"blakhole\"",
+        "p.toml:52:25: `pmtu_probing` \"blakhole\" is unknown",
+        &["accepted: \"off\", \"blackhole\", \"on\"", "did you mean `blackhole`?"],
+    ),
+    (
+        "cc = \"reno\"",
+        "pmtu_probing = \"on\"",
+        "p.toml:52:25: `pmtu_probing` does not go with this profile",
+        &["accepted: \"off\""],
+    ),
+    (
+        "cc = \"reno\"",
         "dctcp = { alpha_on_init = 1025 }",
         "p.toml:52:36: `alpha_on_init` is out of range",
         &["a whole number from 0 to 1024"],
@@ -468,6 +480,22 @@ fn files_that_are_no_plan_are_told_so() {
     assert_eq!(first(b"name = \"x\"\nlink = 3\n[bond]\n"), "p.toml:2:8: `link` is a number");
     let large = vec![b'#'; (1 << 20) + 1];
     assert_eq!(first(&large), "p.toml:1:1: the file is too large for a plan");
+}
+
+#[test]
+fn what_needs_sack_is_refused_without() {
+    let tcp = |text: &str| set("lab.flow.ftp.tcp", text);
+    assert_eq!(
+        tcp("{ recovery = \"sack\", tlp = true, prr = true, frto = true, dsack = true }"),
+        ""
+    );
+    assert_eq!(tcp("{ recovery = \"reno\", limited_transmit = true }"), "");
+    let refused = tcp("{ recovery = \"newreno\", tlp = true }");
+    assert!(refused.contains("needs SACK"), "{refused}");
+    let unknown = tcp("{ recovery = \"rak\" }");
+    assert!(unknown.contains("did you mean") && unknown.contains("rack"), "{unknown}");
+    let old = tcp("{ profile = \"linux-2.2\", dsack = true }");
+    assert_eq!(old, "");
 }
 
 #[test]

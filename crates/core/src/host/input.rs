@@ -8,7 +8,7 @@ use crate::time::Instant;
 use crate::wire::checksum::Address;
 use crate::wire::ip::Addresses;
 use crate::wire::ipv4::{self, Ecn, Protocol};
-use crate::wire::{self, Integrity, ipv6, tcp as wire_tcp};
+use crate::wire::{self, Integrity, ipv6, tcp as wire_tcp, too_big};
 use crate::work::DropReason;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -53,6 +53,9 @@ impl Host {
         match (arrived.protocol, arrived.addresses) {
             (Protocol::TCP, _) => self.input_tcp(now, cx, &arrived, frame),
             (Protocol::ICMP, Addresses::V4 { .. }) | (Protocol::ICMPV6, Addresses::V6 { .. }) => {
+                if too_big::is_one(&arrived.addresses, upper(cx, &arrived, frame).0) {
+                    return self.input_too_big(now, cx, &arrived, frame);
+                }
                 self.input_echo(cx, &arrived, frame);
             }
             _ => cx.drop_frame(frame, DropReason::NotForUs),

@@ -12,6 +12,7 @@ mod siphash;
 mod sockets;
 #[cfg(test)]
 mod tests;
+mod too_big;
 
 use crate::Context;
 use crate::bond::{Bond, FrameMeta};

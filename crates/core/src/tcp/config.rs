@@ -4,6 +4,7 @@ mod profiles;
 mod tables;
 
 pub use super::keepalive::Keepalive;
+pub use super::mtu::PmtuProbing;
 pub use crate::cc::{Algorithm, Growth, Tuning};
 use crate::time::{Duration, Instant};
 
@@ -247,6 +248,8 @@ pub struct Config {
     pub time_wait: Duration,
     /// Ask a silent peer whether it is still there (RFC 1122, 4.2.3.6).
     pub keepalive: Option<Keepalive>,
+    /// Whether the path's MTU is looked for (RFC 4821).
+    pub pmtu_probing: PmtuProbing,
     /// Spread data over the round trip even where the congestion control asks for no rate.
     pub pacing: bool,
     /// Of a listener: connections that may wait for the end of their handshake, and as many for the

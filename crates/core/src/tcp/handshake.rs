@@ -4,6 +4,7 @@
 use super::config::EcnMode;
 use super::ecn::EcnState;
 use super::keepalive::Silence;
+use super::mtu::PathMtu;
 use super::options::{Agreed, MSS_DEFAULT_V6};
 use super::pacing::Pacer;
 use super::recovery::Repairing;
@@ -191,6 +192,7 @@ impl Connection {
             },
             silence: Silence::new(now),
             agreed,
+            path_mtu: PathMtu::new(),
             timers: Timers::default(),
             pending: Pending::default(),
             ident: iss.0 as u16,
@@ -206,6 +208,7 @@ impl Connection {
         self.rcv_edge = self.rcv_nxt + u32::from(self.offer_window_in_syn());
         self.acking.last_sent = self.rcv_nxt;
         self.agreed.settle(now, &self.config, &repr.options);
+        self.start_path_mtu(now);
         // The window in a SYN is never scaled.
         self.snd_wnd = u32::from(repr.window);
         self.snd_wnd_max = self.snd_wnd;

@@ -203,6 +203,7 @@ impl Connection {
         let acked = self.board.ack_to(ack);
         self.snd_una = ack;
         self.send.acked(acked.payload);
+        self.note_size_acked();
         self.stats.bytes_acked += u64::from(acked.payload);
         if acked.fin {
             self.fin = Fin::Acked;

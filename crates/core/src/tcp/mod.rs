@@ -15,6 +15,7 @@ mod ecn;
 mod handshake;
 mod input;
 mod keepalive;
+mod mtu;
 mod options;
 mod output;
 mod pacing;
@@ -54,6 +55,7 @@ use crate::wire;
 use crate::wire::ipv4::Ecn;
 use ecn::EcnState;
 use keepalive::Silence;
+use mtu::PathMtu;
 use options::Agreed;
 use pacing::Pacer;
 use reassembly::Reassembly;
@@ -246,6 +248,7 @@ pub struct Connection {
     silence: Silence,
 
     agreed: Agreed,
+    path_mtu: PathMtu,
     timers: Timers,
     pending: Pending,
     ident: u16,
@@ -488,6 +491,7 @@ impl Connection {
         let receiving = (self.rcv_nxt, self.rcv_edge, &self.receive, &self.reassembly);
         let rest = (&self.acking, &self.agreed, &self.timers, self.pending, self.fin);
         let repair = (&self.board, &self.rtt, &self.repairing, &self.cc, &self.pacer, &self.ecn);
+        let repair = (repair, &self.path_mtu);
         format!("{:?}", (self.state, stats, sending, receiving, rest, repair))
     }
 }

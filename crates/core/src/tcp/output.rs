@@ -3,6 +3,7 @@
 
 use super::config::CwndUnit;
 use super::ecn::Packet;
+use super::mtu::NextProbe;
 use super::runs::Chunk;
 use super::scoreboard::{Fate, Record};
 use super::{Connection, Fin, State, Tuple};
@@ -104,6 +105,9 @@ impl Connection {
             return None;
         }
         let index = self.board.next_lost()?;
+        if self.board.record(index).payload() > self.agreed.mss {
+            self.cut_lost(now, index);
+        }
         let len = self.board.record(index).len;
         let may_leave =
             self.repairing.is_forced() || (self.window_admits(len) && !self.is_paced_out(now));
@@ -155,7 +159,11 @@ impl Connection {
         let mss = self.agreed.mss;
         let payload = match unsent {
             0 => 0,
-            _ => self.send.chunk_len(self.snd_nxt, mss),
+            _ => match self.next_size_probe(now) {
+                NextProbe::None => self.send.chunk_len(self.snd_nxt, mss),
+                NextProbe::Now(payload) => payload,
+                NextProbe::Later => return None,
+            },
         };
         let last = payload == unsent;
         if !self.window_admits(payload) && payload > 0 {
@@ -213,6 +221,7 @@ impl Connection {
         if segment.fin {
             self.fin = Fin::Sent;
         }
+        self.note_size_sent(segment.payload);
         self.board.push(Record {
             seq: self.snd_nxt,
             len,

@@ -261,6 +261,14 @@ impl Connection {
         self.rtt.forget_backoff();
     }
 
+    /// What was lost was one probe of the path's MTU: the reaction is taken back, the loss stays.
+    pub(super) fn take_back_reaction(&mut self, now: Instant) {
+        self.leave_repair();
+        self.repairing.episode = None;
+        self.cc.on_undo(now);
+        self.ecn.uncut();
+    }
+
     /// What is to be compared with after a step.
     fn before_ack(&self) -> Before {
         Before {

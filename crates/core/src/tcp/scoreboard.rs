@@ -5,6 +5,7 @@
 //! forward, the first record of what a SACK block covers knows how far it reaches, and what was sent once
 //! is in order of transmission as it lies, so that only what was sent again needs a queue of its own.
 
+mod cut;
 mod judge;
 #[cfg(test)]
 mod tests;
@@ -38,7 +39,7 @@ pub(super) struct Record {
     /// When it was last sent.
     pub sent_at: Instant,
     /// Which of all sendings that was.
-    pub order: u64,
+    pub order: u32,
     /// The packet it was last sent in.
     pub packet: Option<Ticket>,
     pub transmissions: u8,
@@ -54,17 +55,22 @@ pub(super) struct Record {
 pub(super) struct Sending {
     /// When it left.
     pub at: Instant,
-    /// Its place in the order of all sendings, counted from 1.
-    pub order: u64,
+    /// Its place in the order of all sendings, modulo 2^32.
+    pub order: u32,
     /// Where the segment ends.
     pub end: SeqNumber,
+}
+
+/// Whether one sending was before another: never half of the space apart.
+fn is_before(order: u32, other: u32) -> bool {
+    (order.wrapping_sub(other) as i32) < 0
 }
 
 impl Sending {
     /// Whether it left earlier than `other` (RFC 8985, 6.2: RACK_sent_after). What leaves in the same
     /// instant is told apart too.
     pub fn is_before(self, other: Sending) -> bool {
-        self.order < other.order
+        is_before(self.order, other.order)
     }
 }
 
@@ -162,10 +168,10 @@ pub(super) struct Scoreboard {
     /// Records below that were sent once have been judged by time.
     overdue_end: u64,
     /// Records sent, first and repeated.
-    sends: u64,
+    sends: u32,
     /// What was sent again, in order of transmission: the record's number and which sending it was.
     /// Entries may be out of date.
-    resent: VecDeque<(u64, u64)>,
+    resent: VecDeque<(u64, u32)>,
     /// No lost record lies below but those in `lost_again`.
     resend_from: u64,
     /// Numbers of records whose last resending was lost too. Entries may be out of date.
@@ -226,6 +232,10 @@ impl Scoreboard {
     /// Whether SACK, a loss or a resending has left its mark on any record.
     pub fn is_marked(&self) -> bool {
         self.sacked | self.lost != 0 || !self.resent.is_empty()
+    }
+    /// Sequence numbers that wait to be sent again.
+    pub fn lost(&self) -> u32 {
+        self.lost
     }
     pub fn has_lost(&self) -> bool {
         self.lost != 0
@@ -415,7 +425,7 @@ impl Scoreboard {
             self.lost -= record.len;
         }
         record.sent_at = now;
-        self.sends += 1;
+        self.sends = self.sends.wrapping_add(1);
         record.order = self.sends;
         if record.fate != Fate::Sacked {
             record.fate = match record.transmissions {

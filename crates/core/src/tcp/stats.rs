@@ -31,6 +31,12 @@ pub struct Stats {
     pub dup_acks: u64,
     /// Zero-window probes sent.
     pub probes: u64,
+    /// Segments larger than the others sent to find the path's MTU (RFC 4821).
+    pub mtu_probes: u64,
+    /// Those of them that were lost.
+    pub mtu_probes_lost: u64,
+    /// Times packets became smaller: by repeated timeouts, or by ICMP.
+    pub mtu_reductions: u64,
     /// Keepalive probes sent.
     pub keepalive_probes: u64,
     /// Challenge ACKs sent (RFC 5961).

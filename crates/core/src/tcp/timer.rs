@@ -118,6 +118,7 @@ impl Connection {
         }
         if take_if_due(&mut self.timers.retransmit, now) {
             self.take_retransmit_timeout(now, cx);
+            self.suspect_black_hole(now);
         }
         if take_if_due(&mut self.timers.persist, now) {
             self.take_persist_timeout(now, cx);

@@ -13,6 +13,7 @@ pub mod ipv6;
 pub mod ppp;
 pub mod slip;
 pub mod tcp;
+pub mod too_big;
 pub mod trunk;
 pub mod udp;
 pub mod vj;

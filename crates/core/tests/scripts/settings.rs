@@ -1,7 +1,9 @@
 //! The keys of `config`: fields of the connection's configuration by their names.
 
 use crate::parser::duration;
-use trunkline_core::tcp::config::{Algorithm, Config, Keepalive, Profile, Recovery};
+use trunkline_core::tcp::config::{
+    Algorithm, Config, EcnMode, EcnSyn, Keepalive, Profile, Recovery,
+};
 
 fn number<T: std::str::FromStr>(value: &str) -> Result<T, String> {
     value.parse().map_err(|_| format!("`{value}` is no number that fits here"))
@@ -83,6 +85,24 @@ pub fn set(config: &mut Config, key: &str, value: &str) -> Result<(), String> {
         "backlog" => config.backlog = number(value)?,
         "syn_cookies" => config.syn_cookies = on_off(value)?,
         "eifel" => config.eifel = on_off(value)?,
+        "ecn" => {
+            let name = |mode| match mode {
+                EcnMode::Off => "off",
+                EcnMode::OnRequest => "on-request",
+                EcnMode::Request => "request",
+            };
+            let all = [EcnMode::Off, EcnMode::OnRequest, EcnMode::Request];
+            config.ecn = named(value, &all, name)?;
+        }
+        "ecn_syn" => {
+            let name = |mode| match mode {
+                EcnSyn::WithAlgorithm => "with-algorithm",
+                EcnSyn::Capable => "capable",
+                EcnSyn::NotCapable => "not-capable",
+            };
+            let all = [EcnSyn::WithAlgorithm, EcnSyn::Capable, EcnSyn::NotCapable];
+            config.ecn_syn = named(value, &all, name)?;
+        }
         "nagle" => config.nagle = on_off(value)?,
         "ack_every" => config.ack_every = number(value)?,
         "delayed_ack" => config.delayed_ack = duration(value)?,

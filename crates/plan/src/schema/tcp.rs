@@ -5,7 +5,7 @@ use crate::diagnostic::Problems;
 use crate::reader::{self, Section, Taken, Unfit};
 use crate::tree::Node;
 use trunkline_core::tcp::config::{
-    Algorithm, Config, EcnMode, EcnSyn, Keepalive, Profile, Recovery,
+    AfterTimeout, Algorithm, Config, EcnMode, EcnSyn, Keepalive, PmtuProbing, Profile, Recovery,
 };
 
 const RECOVERIES: [(&str, Recovery); 5] = [
@@ -17,6 +17,8 @@ const RECOVERIES: [(&str, Recovery); 5] = [
 ];
 const ECN_MODES: [(&str, EcnMode); 3] =
     [("off", EcnMode::Off), ("on-request", EcnMode::OnRequest), ("request", EcnMode::Request)];
+const PMTU_PROBINGS: [(&str, PmtuProbing); 3] =
+    [("off", PmtuProbing::Off), ("blackhole", PmtuProbing::Blackhole), ("on", PmtuProbing::On)];
 const ALGORITHMS_LATER: [&str; 3] = ["dctcp-reno", "bbr", "prague"];
 const LATER: [&str; 1] = ["dscp"];
 
@@ -48,6 +50,8 @@ pub(super) fn tcp(section: Option<Section<'_>>, mtu: u16, problems: &mut Problem
     timers(&mut tcp, &mut s, problems);
     tcp.pacing = s.or(problems, "pacing", tcp.pacing, reader::flag);
     tcp.keepalive = keepalive(&mut s, problems);
+    let probing = pmtu_probing(tcp.after_timeout);
+    tcp.pmtu_probing = s.or(problems, "pmtu_probing", tcp.pmtu_probing, probing);
     tcp.backlog = s.or(problems, "backlog", tcp.backlog, reader::whole(1, 65_535));
     tcp.syn_cookies = s.or(problems, "syn_cookies", tcp.syn_cookies, reader::flag);
     s.later(&LATER);
@@ -106,6 +110,17 @@ fn timers(tcp: &mut Config, s: &mut Section<'_>, problems: &mut Problems) {
     });
     tcp.retries = s.or(problems, "retries", tcp.retries, reader::whole(1, 255));
     tcp.time_wait = s.or(problems, "time_wait", tcp.time_wait, reader::duration);
+}
+
+/// What is sent again as a list of old packets cannot change its size.
+fn pmtu_probing(after_timeout: AfterTimeout) -> impl Fn(&Node) -> Taken<PmtuProbing> {
+    move |node| match reader::choice(&PMTU_PROBINGS, &[])(node)? {
+        PmtuProbing::Off => Ok(PmtuProbing::Off),
+        _ if after_timeout == AfterTimeout::ResendListByCwnd => {
+            Err(Unfit::new("does not go with this profile", "\"off\""))
+        }
+        probing => Ok(probing),
+    }
 }
 
 fn keepalive(s: &mut Section<'_>, problems: &mut Problems) -> Option<Keepalive> {

@@ -1,8 +1,8 @@
 //! The profiles in figures. Where each comes from stands in `tables`.
 
 use super::{
-    AfterTimeout, Algorithm, Config, CwndUnit, EcnMode, EcnSyn, Growth, Profile, Recovery, RtoRule,
-    Tuning, WakeWriter, WindowRule,
+    AfterTimeout, Algorithm, Config, CwndUnit, EcnMode, EcnSyn, Growth, PmtuProbing, Profile,
+    Recovery, RtoRule, Tuning, WakeWriter, WindowRule,
 };
 use crate::cc::dctcp::{self, Fading};
 use crate::time::Duration;
@@ -55,6 +55,7 @@ impl Config {
             header_prediction: true,
             time_wait: Duration::from_secs(60),
             keepalive: None,
+            pmtu_probing: PmtuProbing::Off,
             pacing: false,
             backlog: 256,
             syn_cookies: true,

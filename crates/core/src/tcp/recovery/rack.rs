@@ -156,11 +156,11 @@ mod tests {
         Instant::ZERO + MS(ms)
     }
 
-    fn sending((ms, order): (u64, u64)) -> Sending {
+    fn sending((ms, order): (u64, u32)) -> Sending {
         Sending { at: at(ms), order, end: SeqNumber(0) }
     }
 
-    fn told(original: Option<(u64, u64)>, resent: Option<(u64, u64)>) -> Delivered {
+    fn told(original: Option<(u64, u32)>, resent: Option<(u64, u32)>) -> Delivered {
         Delivered {
             original: original.map(sending),
             resent: resent.map(sending),

@@ -209,7 +209,8 @@ impl Scoreboard {
                 self.resent.push_back((self.first + index as u64, record.order));
             }
         }
-        self.resent.make_contiguous().sort_unstable_by_key(|(_, order)| *order);
+        let next = self.sends.wrapping_add(1);
+        self.resent.make_contiguous().sort_unstable_by_key(|(_, order)| order.wrapping_sub(next));
         self.lost_again.clear();
         self.lost = 0;
         self.overdue_end = self.first;

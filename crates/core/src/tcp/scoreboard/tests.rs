@@ -209,3 +209,57 @@ fn a_segment_sent_once_behind_a_higher_one_is_reordering() {
     board.ack_to(START + 5 * MSS);
     assert!(!board.take_delivered().reordered, "it was sent again");
 }
+
+#[test]
+fn a_record_in_pieces_is_the_same_to_the_others() {
+    let mut whole = board(6);
+    sack(&mut whole, 6, &[(3, 6)]);
+    assert!(whole.judge(MSS, 3));
+    let mut cut = whole.clone();
+    cut.split(1, 30);
+    cut.check_invariants(START, START + 6 * MSS);
+    assert_eq!((cut.len(), cut.pipe(), cut.lost()), (9, whole.pipe(), whole.lost()));
+    assert_eq!(cut.record(4).len, 10);
+    let mut sent = Vec::new();
+    while let Some(index) = cut.next_lost() {
+        sent.push(cut.record(index).len);
+        cut.sent(index, Instant::ZERO);
+        cut.check_invariants(START, START + 6 * MSS);
+    }
+    assert_eq!(sent, [100, 30, 30, 30, 10, 100]);
+    assert_eq!(sack(&mut cut, 6, &[(3, 6)]), 0);
+}
+
+#[test]
+fn what_was_sent_again_is_cut_too() {
+    let mut board = board(4);
+    board.mark_front_lost();
+    for _ in 0..2 {
+        let index = board.next_lost().expect("the first");
+        board.sent(index, Instant::from_nanos(10));
+        board.mark_larger_lost(60);
+        board.check_invariants(START, START + 4 * MSS);
+        assert_eq!((board.lost(), board.pipe()), (4 * MSS, 0));
+    }
+    let lost = board.lost();
+    board.split(2, 60);
+    board.split(0, 60);
+    board.check_invariants(START, START + 4 * MSS);
+    assert_eq!((board.len(), board.lost()), (6, lost));
+    let mut places = Vec::new();
+    while let Some(index) = board.next_lost() {
+        places.push(index);
+        board.sent(index, Instant::from_nanos(20));
+        board.check_invariants(START, START + 4 * MSS);
+    }
+    assert_eq!(places, [0, 1, 2, 3, 4, 5]);
+}
+
+#[test]
+fn only_what_is_larger_is_marked() {
+    let mut board = board(4);
+    board.mark_larger_lost(MSS);
+    assert_eq!(board.lost(), 0);
+    board.mark_larger_lost(MSS - 1);
+    assert_eq!(board.lost(), 4 * MSS);
+}

@@ -9,6 +9,7 @@ mod ipv6;
 mod keepalive;
 mod linux_1_1;
 mod loss;
+mod mtu;
 mod pacing;
 mod pair;
 mod random;

@@ -74,6 +74,8 @@ pub struct Pair {
     /// Frames to lose by their place among all frames of an end.
     pub drop_nth: [Vec<u64>; 2],
     pub cut: [bool; 2],
+    /// Packets longer than this are lost.
+    pub path_mtu: Option<usize>,
     pub faults: Option<Faults>,
     pub reads: [bool; 2],
     pub received: [Vec<u8>; 2],
@@ -157,6 +159,7 @@ impl Pair {
             made_up: ipv4::Ecn::NotEct,
             drop_nth: [Vec::new(), Vec::new()],
             cut: [false; 2],
+            path_mtu: None,
             faults: None,
             reads: [true; 2],
             received: [Vec::new(), Vec::new()],
@@ -284,6 +287,7 @@ impl Pair {
         self.frames_sent[from] += 1;
         let mut late = Duration::ZERO;
         let mut lost = self.cut[from] || self.drop_nth[from].contains(&nth);
+        lost |= self.path_mtu.is_some_and(|mtu| len > mtu);
         let mut marked = self.mark_nth[from].contains(&nth)
             || self.mark_after.is_some_and(|longest| starts - self.now > longest);
         if from == A && segment.payload_len > 0 {
