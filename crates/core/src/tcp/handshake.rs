@@ -68,6 +68,37 @@ fn build_cc(
     })
 }
 
+/// The SYN is a record like any other: it waits to be sent, and is sent again when it is lost.
+fn syn_record(now: Instant, iss: SeqNumber) -> Record {
+    Record {
+        seq: iss,
+        len: 1,
+        sent_at: now,
+        order: 0,
+        packet: None,
+        transmissions: 0,
+        fate: Fate::Lost,
+        syn: true,
+        fin: false,
+        sacked_run: 1,
+    }
+}
+
+impl Acking {
+    /// Nothing has arrived.
+    fn new(now: Instant, quick: u8) -> Acking {
+        Acking {
+            due: false,
+            last_sent: SeqNumber(0),
+            rcv_mss: 1,
+            quick,
+            repeat: false,
+            duplicate: None,
+            challenges: (now, 0),
+        }
+    }
+}
+
 impl Connection {
     /// Opens actively: the SYN leaves with the next poll.
     pub fn connect(
@@ -138,19 +169,7 @@ impl Connection {
         };
         let cc = build_cc(&config, agreed.mss, config.initial_window, path);
         let mut board = Scoreboard::default();
-        // The SYN is a record like any other: it waits to be sent, and is sent again when it is lost.
-        board.push(Record {
-            seq: iss,
-            len: 1,
-            sent_at: now,
-            order: 0,
-            packet: None,
-            transmissions: 0,
-            fate: Fate::Lost,
-            syn: true,
-            fin: false,
-            sacked_run: 1,
-        });
+        board.push(syn_record(now, iss));
         Connection {
             tuple,
             template: Connection::template(&tuple),
@@ -181,15 +200,7 @@ impl Connection {
             receive: Default::default(),
             reassembly: Default::default(),
             peer_fin: None,
-            acking: Acking {
-                due: false,
-                last_sent: SeqNumber(0),
-                rcv_mss: 1,
-                quick: config.quick_acks,
-                repeat: false,
-                duplicate: None,
-                challenges: (now, 0),
-            },
+            acking: Acking::new(now, config.quick_acks),
             silence: Silence::new(now),
             agreed,
             path_mtu: PathMtu::new(),
