@@ -14,6 +14,7 @@ use smoltcp::wire::{HardwareAddress, IpAddress, IpCidr};
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::hint::black_box;
+use std::rc::Rc;
 
 const MTU: usize = 1500;
 /// Bytes handed over per turn, as in [`crate::tcp`].
@@ -29,7 +30,8 @@ const PORT: u16 = 2000;
 struct Port {
     inbox: RefCell<VecDeque<Vec<u8>>>,
     outbox: RefCell<VecDeque<Vec<u8>>>,
-    spare: RefCell<Vec<Vec<u8>>>,
+    /// Buffers of both ends to be used again.
+    spare: Rc<RefCell<Vec<Vec<u8>>>>,
 }
 
 struct Arrived<'a>(&'a Port, Vec<u8>);
@@ -85,8 +87,8 @@ struct End {
 }
 
 impl End {
-    fn new(host: u8) -> End {
-        let mut port = Port::default();
+    fn new(host: u8, spare: Rc<RefCell<Vec<Vec<u8>>>>) -> End {
+        let mut port = Port { spare, ..Port::default() };
         let config = Config::new(HardwareAddress::Ip);
         let mut interface = Interface::new(config, &mut port, Instant::ZERO);
         interface.update_ip_addrs(|addresses| {
@@ -118,7 +120,8 @@ pub struct Pair {
 impl Pair {
     /// Connected, with the first data carried.
     pub fn new() -> Pair {
-        let [mut client, mut server] = [End::new(1), End::new(2)];
+        let spare = Rc::new(RefCell::new(Vec::new()));
+        let [mut client, mut server] = [End::new(1, spare.clone()), End::new(2, spare)];
         server.socket().listen(PORT).expect("a port");
         let remote = (IpAddress::v4(10, 0, 0, 2), PORT);
         let socket = client.sockets.get_mut::<tcp::Socket<'_>>(client.handle);
@@ -140,9 +143,6 @@ impl Pair {
         let sent = std::mem::take(&mut *self.ends[from].port.outbox.borrow_mut());
         let data = sent.iter().filter(|packet| packet.len() > MTU / 2).count();
         self.ends[1 - from].port.inbox.borrow_mut().extend(sent);
-        // Both ends take packets from the one pool that the data goes back to.
-        let spare = std::mem::take(&mut *self.ends[1 - from].port.spare.borrow_mut());
-        self.ends[from].port.spare.borrow_mut().extend(spare);
         data
     }
 

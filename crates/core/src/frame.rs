@@ -59,6 +59,7 @@ impl Slot {
         buffer: Vec::new(),
     };
 
+    #[inline]
     fn bytes(&self) -> &[u8] {
         let start = self.start as usize;
         if self.pooled { &self.buffer[start..] } else { &self.inline[start..] }
@@ -161,12 +162,14 @@ impl Frames {
         Frame(index)
     }
 
+    #[inline]
     fn slot(&self, frame: Frame) -> &Slot {
         let slot = &self.slots[frame.0 as usize];
         assert!(slot.live, "a frame was used after it was given back");
         slot
     }
 
+    #[inline]
     fn slot_mut(&mut self, frame: Frame) -> &mut Slot {
         let slot = &mut self.slots[frame.0 as usize];
         assert!(slot.live, "a frame was used after it was given back");
@@ -174,6 +177,7 @@ impl Frames {
     }
 
     /// The bytes that are in memory.
+    #[inline]
     pub fn bytes(&self, frame: Frame) -> &[u8] {
         self.slot(frame).bytes()
     }
@@ -204,17 +208,20 @@ impl Frames {
     }
 
     /// Trailing zero bytes that are not in memory.
+    #[inline]
     pub fn elided(&self, frame: Frame) -> u32 {
         self.slot(frame).elided
     }
 
     /// Logical length in bytes, elided ones included.
+    #[inline]
     pub fn len(&self, frame: Frame) -> usize {
         let slot = self.slot(frame);
         slot.bytes().len() + slot.elided as usize
     }
 
     /// Whether the wire damaged the frame somewhere the bytes in memory may not show.
+    #[inline]
     pub fn is_corrupt(&self, frame: Frame) -> bool {
         self.slot(frame).corrupt
     }
@@ -257,6 +264,7 @@ impl Frames {
     }
 
     /// Gives the slot back.
+    #[inline]
     pub fn remove(&mut self, frame: Frame) {
         let slot = &mut self.slots[frame.0 as usize];
         assert!(slot.live, "a frame was given back twice");

@@ -213,6 +213,11 @@ impl EcnState {
         }
     }
 
+    /// Whether acknowledgments wait that tell of marks before the last change.
+    pub fn owes(&self) -> bool {
+        !self.owed.is_empty()
+    }
+
     /// Whether new data waits for the retransmission timer.
     pub fn waits(&self) -> bool {
         self.waits

@@ -85,6 +85,21 @@ fn board_of_syn(now: Instant, iss: SeqNumber) -> Scoreboard {
     board
 }
 
+impl Acking {
+    /// Nothing has arrived.
+    fn new(now: Instant, quick: u8) -> Acking {
+        Acking {
+            due: false,
+            last_sent: SeqNumber(0),
+            rcv_mss: 1,
+            quick,
+            repeat: false,
+            duplicate: None,
+            challenges: (now, 0),
+        }
+    }
+}
+
 impl Connection {
     /// Opens actively: the SYN leaves with the next poll.
     pub fn connect(
@@ -181,15 +196,7 @@ impl Connection {
             receive: Default::default(),
             reassembly: Default::default(),
             peer_fin: None,
-            acking: Acking {
-                due: false,
-                last_sent: SeqNumber(0),
-                rcv_mss: 1,
-                quick: config.quick_acks,
-                repeat: false,
-                duplicate: None,
-                challenges: (now, 0),
-            },
+            acking: Acking::new(now, config.quick_acks),
             silence: Silence::new(now),
             agreed,
             path_mtu: PathMtu::new(),

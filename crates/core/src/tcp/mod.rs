@@ -85,6 +85,9 @@ impl Segment {
     /// be read step by step.
     #[inline]
     pub fn read(frames: &Frames, frame: Frame) -> Option<(Segment, Ipv4Addr, Ipv4Addr)> {
+        if frames.is_corrupt(frame) {
+            return None;
+        }
         let (bytes, elided) = (frames.bytes(frame), frames.elided(frame));
         let read = wire::tcp::read_stamped(bytes, elided)?;
         let segment = Segment {
@@ -93,7 +96,7 @@ impl Segment {
             payload_offset: wire::tcp::STAMPED_LEN,
             payload_len: (bytes.len() - wire::tcp::STAMPED_LEN) as u32 + elided,
         };
-        (!frames.is_corrupt(frame)).then_some((segment, read.src, read.dst))
+        Some((segment, read.src, read.dst))
     }
 
     /// Sequence numbers it takes: payload, SYN and FIN.

@@ -86,7 +86,7 @@ impl Connection {
     #[inline]
     pub fn is_idle(&self) -> bool {
         let probes = self.probe_due || self.silence.probe_due;
-        let owes = self.acking.due || probes || self.reset_due.is_some();
+        let owes = self.acking.due || self.ecn.owes() || probes || self.reset_due.is_some();
         let repairs = self.board.has_lost() || !self.repairing.is_quiet();
         let has_data = match self.fin {
             Fin::NotYet => self.send.end() != self.snd_nxt,
@@ -115,6 +115,7 @@ impl Connection {
     }
 
     /// Whether the congestion window admits `len` more bytes in the network.
+    #[inline]
     pub(super) fn window_admits(&self, len: u32) -> bool {
         if self.ecn.waits() {
             return false;

@@ -107,6 +107,11 @@ impl Runs {
         if from >= self.end || max == 0 {
             return Chunk::Elided(0);
         }
+        // A bulk transfer has one run, which begins where the bytes held begin.
+        if self.runs.len() == 1 && self.dead + self.len() == self.real.len() {
+            let at = self.dead + offset;
+            return Chunk::Bytes(&self.real[at..at + max.min(self.len() - offset)]);
+        }
         let index = match self.runs.len() {
             1 => 0,
             _ => self.runs.partition_point(|run| run.start <= from) - 1,

@@ -104,6 +104,9 @@ impl Checksum {
     #[inline]
     pub fn copy_bytes(&mut self, to: &mut [u8], from: &[u8]) {
         assert_eq!(to.len(), from.len(), "lengths of a copy");
+        if from.is_empty() {
+            return;
+        }
         let (vectors, rest) = from.as_chunks::<VECTOR>();
         let (to_vectors, to_rest) = to.as_chunks_mut::<VECTOR>();
         let mut sum = 0;
@@ -131,6 +134,12 @@ impl Checksum {
         debug_assert!(rest.is_empty());
         let sum = words.iter().map(|word| u64::from(u32::from_ne_bytes(*word))).sum();
         self.add_native(sum);
+    }
+
+    /// Adds eight bytes of a header.
+    #[inline]
+    pub fn add_chunk(&mut self, bytes: [u8; 8]) {
+        self.add_native(u64::from_ne_bytes(bytes));
     }
 
     /// Adds the two bytes of a field.

@@ -124,20 +124,21 @@ pub struct Read {
 #[inline]
 pub fn read_stamped(bytes: &[u8], elided: u32) -> Option<Read> {
     let (headers, payload) = bytes.split_first_chunk::<STAMPED_LEN>()?;
-    let word = |at: usize| {
-        let bytes = headers[at..].first_chunk::<8>().map_or([0; 8], |word| *word);
-        u64::from_be_bytes(bytes)
-    };
-    let halves = |word: u64| (word >> 32) + (word & 0xffff_ffff);
+    let chunk = |at: usize| headers[at..].first_chunk::<8>().map_or([0; 8], |chunk| *chunk);
+    let word = |at: usize| u64::from_be_bytes(chunk(at));
 
     let (lead, hop_src) = (word(0), word(8));
-    let (src, dst) = (hop_src as u32, (word(12) & 0xffff_ffff) as u32);
+    let (src, dst) = (hop_src as u32, word(12) as u32);
     let total_len = lead >> 32 & 0xffff;
     let is_whole = lead >> 56 == 0x45
         && lead & FRAGMENT == 0
         && hop_src >> 48 & 0xff == u64::from(Protocol::TCP.0)
         && total_len == bytes.len() as u64 + u64::from(elided);
-    if !is_whole || folded(halves(lead) + halves(hop_src) + u64::from(dst)) != 0 {
+    let mut checksum = Checksum::new();
+    checksum.add_chunk(chunk(0));
+    checksum.add_chunk(chunk(8));
+    checksum.add_u32(dst);
+    if !is_whole || checksum.finish() != 0 {
         return None;
     }
 
@@ -147,8 +148,10 @@ pub fn read_stamped(bytes: &[u8], elided: u32) -> Option<Read> {
     let pseudo_header = u64::from(src) + u64::from(dst) + u64::from(Protocol::TCP.0) + total_len
         - ipv4::HEADER_LEN as u64;
     let mut checksum = Checksum::new();
-    checksum
-        .add_u64(pseudo_header + halves(first) + halves(second) + halves(third) + halves(stamps));
+    checksum.add_u64(pseudo_header);
+    for at in [20, 28, 36, 44] {
+        checksum.add_chunk(chunk(at));
+    }
     if !payload.is_empty() {
         checksum.add_bytes(payload);
     }
