@@ -47,7 +47,7 @@ trap 'rm -rf "$scratch"' EXIT
 # Instructions of the whole program for some units of a workload.
 count() {
     local only_in=()
-    [ -z "$3" ] || only_in=(--toggle-collect="$3")
+    [ "$3" = - ] || only_in=(--toggle-collect="$3")
     valgrind --tool=callgrind --callgrind-out-file=/dev/null "${only_in[@]}" "$bench" "$1" "$2" 2>"$scratch/log" ||
         { cat "$scratch/log" >&2; return 1; }
     local collected
@@ -57,14 +57,14 @@ count() {
 }
 
 touch "$scratch/counts"
-while IFS=$'\t' read -r name unit goal units within; do
+while IFS=$'\t' read -r name unit goal units within beside; do
     if [ ${#only[@]} -gt 0 ] && ! printf '%s\n' "${only[@]}" | grep -qxF -- "$name"; then
         continue
     fi
     once=$(count "$name" "$units" "$within" </dev/null)
     twice=$(count "$name" $((2 * units)) "$within" </dev/null)
     cost=$(awk -v a="$once" -v b="$twice" -v n="$units" 'BEGIN { printf "%.1f", (b - a) / n }')
-    printf '%s\t%s\t%s\t%s\n' "$name" "$unit" "$cost" "$goal" >>"$scratch/counts"
+    printf '%s\t%s\t%s\t%s\t%s\n' "$name" "$unit" "$cost" "$goal" "$beside" >>"$scratch/counts"
 done <<<"$rows"
 
 [ -f "$baseline" ] && cp "$baseline" "$scratch/baseline" || : >"$scratch/baseline"
@@ -76,7 +76,8 @@ awk -F '\t' -v tolerance="$tolerance" -v partial=${#only[@]} '
     BEGIN { row("name", "unit", "instructions", "baseline", "change", "goal", "") }
     FILENAME ~ /baseline$/ { if ($1 !~ /^#/) was[$1] = $3; next }
     {
-        seen[$1] = 1
+        seen[$1] = 1; cost[$1] = $3
+        if ($5 != "-") beside[$1] = $5
         mark = $4 == "-" || $3 <= $4 ? "" : "above goal"
         if (!($1 in was)) { row($1, $2, $3, "-", "-", $4, "NO BASELINE"); failed = 1; next }
         change = was[$1] > 0 ? 100 * ($3 - was[$1]) / was[$1] : 0
@@ -85,6 +86,8 @@ awk -F '\t' -v tolerance="$tolerance" -v partial=${#only[@]} '
         row($1, $2, $3, was[$1], sprintf("%+.1f %%", change), $4, mark)
     }
     END {
+        for (name in beside) if (beside[name] in cost && cost[beside[name]] > 0)
+            printf "%s = %.2f x %s\n", name, cost[name] / cost[beside[name]], beside[name]
         for (name in was) if (!partial && !(name in seen)) { print name ": in the baseline, but no such workload"; failed = 1 }
         exit failed
     }

@@ -1,10 +1,15 @@
 //! The lab: one frame, data or acknowledgment, serialised by one transmitter, with everything around it.
 
-use trunkline_core::time::Instant;
+use std::hint::black_box;
+use trunkline_core::deadlines::Deadlines;
+use trunkline_core::time::{Duration, Instant};
 use trunkline_lab::build;
 use trunkline_plan::Document;
 
-const PLAN: &str = r#"
+/// Sources of events in the floor: what an incast of 19 has in transmitters, wires and hosts.
+const SOURCES: u32 = 64;
+
+const BOND: &str = r#"
 name = "bench"
 
 [[link]]
@@ -33,11 +38,99 @@ app  = { kind = "bulk" }
 tcp  = { receive_buffer = "256KiB", send_buffer = "256KiB" }
 "#;
 
+/// One line and one flow with a window of so many bytes, and now and then a loss.
+const WINDOW: &str = r#"
+name = "window"
+
+[[link]]
+name    = "line"
+kind    = "serial"
+rate    = "RATE"
+framing = { line = "sync", header = "none" }
+payload = "zeros"
+lab     = { delay = "10ms", queue = "100p", loss = "0.01%" }
+
+[bond.b]
+ends    = ["a", "z"]
+members = ["line"]
+mtu     = 1500
+
+[lab]
+duration = "100000s"
+
+[[lab.flow]]
+name = "bulk"
+from = "a"
+to   = "z"
+app  = { kind = "bulk" }
+tcp  = { cc = "cubic", receive_buffer = "BUFFER", send_buffer = "BUFFER" }
+"#;
+
 /// So many packet-hops of a bulk transfer over two lines.
 pub fn packet_hop(units: usize) {
-    let document = Document::parse("bench.toml", PLAN, &|_| Err("nothing".into())).expect("a plan");
+    run(BOND, units);
+}
+
+/// So many packet-hops of 19 bulk transfers at once.
+pub fn incast(units: usize) {
+    let mut plan = String::from(
+        r#"
+name = "incast"
+
+[[link]]
+name    = "line"
+kind    = "serial"
+rate    = "1gbit"
+framing = { line = "sync", header = "none" }
+payload = "zeros"
+lab     = { delay = "25us", queue = "100p" }
+
+[bond.b]
+ends    = ["a", "z"]
+members = ["line"]
+mtu     = 1500
+
+[lab]
+duration = "100000s"
+"#,
+    );
+    for flow in 0..19 {
+        plan += &format!("[[lab.flow]]\nname = \"f{flow}\"\nfrom = \"a\"\nto = \"z\"\n");
+        plan += "app = { kind = \"bulk\" }\ntcp = { cc = \"dctcp\" }\n";
+    }
+    run(&plan, units);
+}
+
+/// The window that a small flow has.
+pub fn window_64k(units: usize) {
+    run(&WINDOW.replace("RATE", "25mbit").replace("BUFFER", "64KiB"), units);
+}
+
+/// The same path, 128 times as fast.
+pub fn window_8m(units: usize) {
+    run(&WINDOW.replace("RATE", "3200mbit").replace("BUFFER", "8MiB"), units);
+}
+
+fn run(plan: &str, units: usize) {
+    let document = Document::parse("bench.toml", plan, &|_| Err("nothing".into())).expect("a plan");
     let plan = document.experiment().and_then(|e| e.plan(0, None)).expect("a valid plan");
     let mut world = build::world(&plan, 1);
     world.start();
     while world.packet_hops() < units as u64 && world.step(Instant::FAR_FUTURE) {}
+}
+
+/// The events of as many packet-hops and nothing else: each is taken off and comes back later, once for the
+/// end of a transmission and once for an arrival.
+pub fn event_floor(units: usize) {
+    let mut deadlines = Deadlines::new();
+    for source in 0..SOURCES {
+        deadlines.set(source, Some(Instant::from_nanos(u64::from(source) * 97)));
+    }
+    let mut step = 1u64;
+    for _ in 0..2 * units {
+        let (at, source) = deadlines.pop(Instant::FAR_FUTURE).expect("there is always one");
+        step = step.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        let later = Duration::from_nanos(1000 + (step >> 52));
+        deadlines.set(black_box(source), Some(at + later));
+    }
 }

@@ -1,11 +1,13 @@
 //! Instruction-count benchmarks: `trunkline-bench NAME N` runs N units of a workload and nothing else,
 //! `trunkline-bench` alone lists the workloads. Counted under callgrind for N and 2N units, the
 //! difference is the cost of N units without start-up: `scripts/bench-gate.sh` does that and compares
-//! with `benches/baseline.tsv`.
+//! with `benches/baseline.tsv`. `trunkline-bench versus ROUNDS` times our TCP and smoltcp in turns.
 
 mod lab;
 mod pick;
+mod smoltcp;
 mod tcp;
+mod versus;
 mod wire;
 
 use std::process::ExitCode;
@@ -20,8 +22,10 @@ struct Workload {
     /// Units that make the count steady to well under a percent.
     units: usize,
     run: fn(usize),
-    /// Count only inside this function; all of the program when empty.
-    within: &'static str,
+    /// Count only inside this function; all of the program when none.
+    within: Option<&'static str>,
+    /// The row it is set in relation to.
+    beside: Option<&'static str>,
 }
 
 /// A row of the table.
@@ -32,13 +36,16 @@ const fn row(
     units: usize,
     run: fn(usize),
 ) -> Workload {
-    Workload { name, unit, goal, units, run, within: "" }
+    Workload { name, unit, goal, units, run, within: None, beside: None }
 }
 
 #[rustfmt::skip]
 const WORKLOADS: &[Workload] = &[
     row("checksum", "1448 bytes", None, 2000, wire::checksum),
-    row("copy-checksum", "1448 bytes", None, 2000, wire::copy_checksum),
+    Workload {
+        beside: Some("memcpy"),
+        ..row("copy-checksum", "1448 bytes", None, 2000, wire::copy_checksum)
+    },
     row("memcpy", "1448 bytes", None, 2000, wire::memcpy),
     row("pick-earliest", "frame", None, 2000, pick::earliest),
     row("pick-eql", "frame", None, 2000, pick::eql),
@@ -47,10 +54,24 @@ const WORKLOADS: &[Workload] = &[
     row("pick-active-backup", "frame", None, 2000, pick::active_backup),
     row("tcp-segment", "segment", Some(1800), 4000, tcp::segment),
     Workload {
-        within: "*take_predicted*",
+        within: Some("*take_predicted*"),
         ..row("tcp-predicted", "segment", Some(200), 4000, tcp::predicted)
     },
+    Workload {
+        beside: Some("tcp-segment"),
+        ..row("smoltcp-segment", "segment", None, 4000, smoltcp::segment)
+    },
     row("lab-packet-hop", "packet-hop", Some(1000), 20000, lab::packet_hop),
+    Workload {
+        beside: Some("lab-event-floor"),
+        ..row("lab-incast-hop", "packet-hop", Some(1000), 20000, lab::incast)
+    },
+    row("lab-event-floor", "packet-hop", None, 20000, lab::event_floor),
+    row("lab-window-64k", "packet-hop", None, 60000, lab::window_64k),
+    Workload {
+        beside: Some("lab-window-64k"),
+        ..row("lab-window-8m", "packet-hop", None, 60000, lab::window_8m)
+    },
 ];
 
 fn main() -> ExitCode {
@@ -59,12 +80,20 @@ fn main() -> ExitCode {
     match arguments[..] {
         [] => {
             for workload in WORKLOADS {
-                let Workload { name, unit, goal, units, within, .. } = workload;
+                let Workload { name, unit, goal, units, within, beside, .. } = workload;
                 let goal = goal.map_or("-".to_owned(), |goal| goal.to_string());
-                println!("{name}\t{unit}\t{goal}\t{units}\t{within}");
+                let (within, beside) = (within.unwrap_or("-"), beside.unwrap_or("-"));
+                println!("{name}\t{unit}\t{goal}\t{units}\t{within}\t{beside}");
             }
             ExitCode::SUCCESS
         }
+        ["versus", rounds] => match rounds.parse() {
+            Ok(rounds) => {
+                versus::run(rounds);
+                ExitCode::SUCCESS
+            }
+            Err(_) => refuse(&format!("{rounds:?} is not a number of rounds")),
+        },
         [name, units] => {
             let workload = WORKLOADS.iter().find(|workload| workload.name == name);
             match (workload, units.parse()) {
@@ -76,7 +105,7 @@ fn main() -> ExitCode {
                 (_, Err(_)) => refuse(&format!("{units:?} is not a number of units")),
             }
         }
-        _ => refuse("usage: trunkline-bench [NAME UNITS]"),
+        _ => refuse("usage: trunkline-bench [NAME UNITS | versus ROUNDS]"),
     }
 }
 

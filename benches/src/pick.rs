@@ -12,8 +12,12 @@ use trunkline_core::units::BitRate;
 /// Line rates of the members in bit/s.
 const RATES: [u64; 4] = [115_200, 57_600, 28_800, 14_400];
 /// SLIP on an asynchronous line.
-const FRAMING: Framing =
-    Framing { line: LineCoding::Async8n1, header: Header::Slip, payload: Payload::Random, gap: 0 };
+const FRAMING: Framing = Framing {
+    line: LineCoding::Async8n1,
+    header: Header::Slip,
+    payload: Payload::Random,
+    ..Framing::PLAIN
+};
 const MTU: u16 = 1500;
 const META: FrameMeta = FrameMeta { len: MTU as u32, flow: 1 };
 

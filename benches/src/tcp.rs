@@ -16,14 +16,19 @@ const PAYLOAD: usize = 1448;
 /// The time a segment takes from one end to the other.
 const HOP: Duration = Duration::from_micros(10);
 
-struct Pair {
+/// Two ends that are connected.
+pub struct Pair {
     now: Instant,
     cx: Context,
     ends: [Connection; 2],
     bytes: Vec<u8>,
 }
 
+/// As a host reads a packet.
 fn parse(cx: &Context, frame: Frame) -> Segment {
+    if let Some((segment, ..)) = Segment::read(&cx.frames, frame) {
+        return segment;
+    }
     let bytes = cx.frames.bytes(frame);
     let packet = ipv4::Packet::new_checked(bytes, cx.frames.elided(frame)).expect("our own packet");
     let ip = ipv4::Repr::parse(&packet).expect("our own header");
@@ -41,7 +46,7 @@ fn parse(cx: &Context, frame: Frame) -> Segment {
 
 impl Pair {
     /// Two connections in ESTABLISHED, with the first part of slow start behind them.
-    fn new() -> Pair {
+    pub fn new() -> Pair {
         let mut cx = Context::new();
         let now = Instant::ZERO;
         let config = Config::new(Profile::Modern, MTU);
@@ -70,17 +75,17 @@ impl Pair {
         segments
     }
 
-    /// Carries at least so many full data segments from the first end to the second.
-    fn carry(&mut self, segments: usize) {
-        let mut carried = 0;
+    /// Carries at least so many full data segments from the first end to the second; returns their bytes.
+    pub fn carry(&mut self, segments: usize) -> u64 {
+        let (mut carried, mut bytes) = (0, 0);
         while carried < segments {
             self.now += HOP;
             let space = self.ends[0].send_space().min(self.bytes.len());
             self.ends[0].write(self.now, Data::Bytes(&self.bytes[..space]));
             carried += self.exchange(0);
-            self.ends[1].read(usize::MAX, |chunk| {
+            bytes += self.ends[1].read(usize::MAX, |chunk| {
                 black_box(chunk);
-            });
+            }) as u64;
             self.now += HOP;
             self.exchange(1);
             for end in &mut self.ends {
@@ -90,6 +95,7 @@ impl Pair {
                 }
             }
         }
+        bytes
     }
 }
 

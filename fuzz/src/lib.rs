@@ -4,13 +4,17 @@
 mod bond_receive;
 mod control;
 mod plan;
+mod ppp;
 mod slip;
 mod tcp;
 mod trunk;
+mod vj;
 
 pub use bond_receive::bond_receive;
 pub use control::control;
 pub use plan::plan;
+pub use ppp::ppp;
 pub use slip::slip;
 pub use tcp::tcp;
 pub use trunk::trunk;
+pub use vj::vj;

@@ -35,6 +35,11 @@ fn plan() {
 }
 
 #[test]
+fn ppp() {
+    replay("ppp", trunkline_fuzz::ppp);
+}
+
+#[test]
 fn slip() {
     replay("slip", trunkline_fuzz::slip);
 }
@@ -47,6 +52,11 @@ fn tcp() {
 #[test]
 fn trunk() {
     replay("trunk", trunkline_fuzz::trunk);
+}
+
+#[test]
+fn vj() {
+    replay("vj", trunkline_fuzz::vj);
 }
 
 /// Bytes without any form, of all lengths up to 600.
@@ -70,9 +80,15 @@ fn the_control_socket_survives_noise() {
 }
 
 #[test]
+fn serial_lines_survive_noise() {
+    survives_noise(trunkline_fuzz::ppp);
+    survives_noise(trunkline_fuzz::vj);
+}
+
+#[test]
 fn every_corpus_has_a_test_here() {
     let corpora = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus")).unwrap();
     let mut names: Vec<_> = corpora.map(|entry| entry.unwrap().file_name()).collect();
     names.sort();
-    assert_eq!(names, ["bond_receive", "control", "plan", "slip", "tcp", "trunk"]);
+    assert_eq!(names, ["bond_receive", "control", "plan", "ppp", "slip", "tcp", "trunk", "vj"]);
 }

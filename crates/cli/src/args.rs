@@ -1,7 +1,10 @@
 //! The command line, as clap reads it.
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
+use trunkline_core::cc::Algorithm;
 
 /// Several network links as one: see before you deploy how well it will go.
 #[derive(Parser, Debug)]
@@ -63,6 +66,8 @@ pub(crate) enum Command {
     Get(Get),
     /// Change a setting of a running bond or link
     Set(Set),
+    /// Carry connections of other programs over a TCP of our own
+    Proxy(Proxy),
 }
 
 /// `up PLAN`
@@ -151,6 +156,41 @@ pub(crate) struct Set {
     pub(crate) key: String,
     /// Its value, as a plan has it
     pub(crate) value: String,
+}
+
+/// `proxy --listen ADDR --to ADDR --cc NAME`
+#[derive(ClapArgs, Debug)]
+pub(crate) struct Proxy {
+    /// Where connections are accepted, such as 127.0.0.1:8080; port 0 takes any that is free
+    #[arg(long, value_name = "ADDR:PORT")]
+    pub(crate) listen: SocketAddr,
+    /// Where they are carried: a server on this machine, or one it forwards to
+    #[arg(long, value_name = "ADDR:PORT")]
+    pub(crate) to: SocketAddr,
+    /// The congestion control
+    #[arg(long, value_name = "NAME", default_value = "cubic", value_parser = algorithms())]
+    pub(crate) cc: Algorithm,
+    /// The TUN device that is made for it
+    #[arg(long, value_name = "NAME", default_value = "tlproxy0")]
+    pub(crate) device: String,
+    /// The address of our TCP on that device, and the length of the network's prefix [default:
+    /// 10.78.0.2/30, or fd78::2/126 for IPv6]
+    #[arg(long, value_name = "ADDR/LEN")]
+    pub(crate) address: Option<String>,
+    /// The kernel's address there [default: the first other one of the network]
+    #[arg(long, value_name = "ADDR")]
+    pub(crate) gateway: Option<IpAddr>,
+    /// The longest packet, in bytes; 1280 at least for IPv6
+    #[arg(long, value_name = "BYTES", default_value_t = 1500)]
+    #[arg(value_parser = clap::value_parser!(u16).range(576..))]
+    pub(crate) mtu: u16,
+}
+
+/// Every congestion control by its name.
+fn algorithms() -> impl TypedValueParser<Value = Algorithm> {
+    let names = Algorithm::ALL.map(Algorithm::name);
+    let named = |name: String| Algorithm::ALL.into_iter().find(|a| a.name() == name);
+    PossibleValuesParser::new(names).try_map(move |name| named(name).ok_or("no such algorithm"))
 }
 
 /// What to do in virtual time.

@@ -13,6 +13,7 @@ mod lab_swarm;
 mod load;
 mod output;
 mod progress;
+mod proxy;
 mod running;
 mod table;
 mod up;
@@ -40,6 +41,7 @@ fn main() -> ExitCode {
         Command::Emancipate(emancipate) => ask::emancipate(emancipate, &output),
         Command::Get(get) => ask::settings(get, &output),
         Command::Set(set) => ask::set(set, &output),
+        Command::Proxy(proxy) => proxy::run(proxy, &output),
         Command::Lab(LabCommand::List) => lab_run::list(&output),
         Command::Lab(LabCommand::Show(show)) => lab_run::show(show, &output),
         Command::Lab(LabCommand::Run(run)) => lab_run::run(run, &output),

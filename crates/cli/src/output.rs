@@ -109,6 +109,17 @@ impl Output {
         }
     }
 
+    /// Prints one JSON document on a line of its own: one of many.
+    pub(crate) fn line<T: Serialize>(&self, document: &T) -> Ended {
+        match serde_json::to_string(document) {
+            Ok(text) => self.data(&format!("{text}\n")),
+            Err(error) => {
+                self.report(&format!("error: the result cannot be written as JSON: {error}\n"));
+                Err(Exit::Environment)
+            }
+        }
+    }
+
     /// Prints what went wrong.
     pub(crate) fn error(&self, text: &str) {
         self.error_near(text, &[], "");

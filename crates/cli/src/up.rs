@@ -80,7 +80,8 @@ fn end(args: &Up, plan: &Plan, output: &Output) -> Result<String, Exit> {
     Err(Exit::Usage)
 }
 
-fn told(error: &Error, output: &Output) -> Exit {
+/// Tells what went wrong on this machine.
+pub(crate) fn told(error: &Error, output: &Output) -> Exit {
     output.error(&error.to_string());
     Exit::from_code(error.code())
 }

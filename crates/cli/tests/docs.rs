@@ -1,6 +1,8 @@
 //! Documents that are tables of the code: they must say what the code says.
 
+use trunkline_core::cc::Algorithm;
 use trunkline_core::tcp::{Config, Profile};
+use trunkline_live::proxy::Ending;
 use trunkline_plan::metric;
 
 /// The text `docs/tcp-profiles.md` must have.
@@ -36,6 +38,15 @@ fn the_tables_of_metrics_have_every_name_and_no_other() {
     written.sort_unstable();
     known.sort_unstable();
     assert_eq!(written, known);
+}
+
+#[test]
+fn what_a_proxy_takes_and_says_is_documented() {
+    let document = include_str!("../../../docs/proxy.md");
+    let algorithms = Algorithm::ALL.map(Algorithm::name);
+    for name in algorithms.into_iter().chain(Ending::ALL.map(Ending::name)) {
+        assert!(document.contains(&format!("`{name}`")), "docs/proxy.md does not know `{name}`");
+    }
 }
 
 #[test]

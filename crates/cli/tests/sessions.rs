@@ -9,8 +9,17 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 const GOOD: &str = include_str!("../../../plans/eql-two-modems.toml");
-const READY: &[&str] =
-    &["eql-bentson", "eql-healey", "eql-unequal", "eql-latency", "eql-two-modems", "udp-two-paths"];
+const READY: &[&str] = &[
+    "eql-bentson",
+    "eql-healey",
+    "eql-unequal",
+    "eql-latency",
+    "vegas-modem",
+    "vegas-lan",
+    "vegas-vs-reno",
+    "eql-two-modems",
+    "udp-two-paths",
+];
 
 /// Ways to read a plan.
 const READERS: &[&[&str]] = &[&["check"], &["lab", "run"]];
@@ -77,8 +86,8 @@ const MISTAKES: &[(&str, &str, &str, &str)] = &[
     ),
     (
         "kind    = \"serial\"",
-        "kind    = \"ethernet\"",
-        "7:11: `kind` \"ethernet\" is not in this version",
+        "kind    = \"cable\"",
+        "7:11: `kind` \"cable\" is not in this version",
         "accepted: \"serial\"",
     ),
     (
@@ -652,7 +661,9 @@ fn the_help_names_what_exists_and_nothing_else() {
     };
     assert_eq!(
         commands(&["--help"]),
-        ["lab", "check", "up", "down", "reload", "show", "enslave", "emancipate", "get", "set"]
+        "lab check up down reload show enslave emancipate get set proxy"
+            .split(' ')
+            .collect::<Vec<_>>()
     );
     assert_eq!(commands(&["lab", "--help"]), ["list", "show", "run", "verify", "swarm"]);
     for later in ["sweep", "rehearse", "compare", "top", "doctor", "schema"] {
@@ -683,5 +694,42 @@ fn numbers_out_of_range_are_usage_errors() {
         let ran = trunkline(&folder, args);
         assert!(ran.code == Some(2) && ran.stdout.is_empty(), "{args:?}: {ran}");
         assert!(!ran.stderr.is_empty(), "{args:?}");
+    }
+}
+
+/// What is wrong with the words behind `proxy`, and what is said about it.
+const PROXY_MISTAKES: &[(&str, &str)] = &[
+    ("--to 10.0.0.1:80", "--listen <ADDR:PORT>"),
+    ("--listen 127.0.0.1:0", "--to <ADDR:PORT>"),
+    ("--listen 127.0.0.1 --to 10.0.0.1:80", "invalid socket address"),
+    ("--listen 127.0.0.1:0 --to host:80", "invalid socket address"),
+    ("--listen 127.0.0.1:99999 --to 10.0.0.1:80", "invalid socket address"),
+    ("GOOD --cc bbr3", "reno, cubic, vegas, dctcp"),
+    ("GOOD --cc cubik", "cubic"),
+    ("GOOD --mtu 100", "100 is not in 576..=65535"),
+    ("GOOD --address 10.78.0.2", "expected an address and a prefix"),
+    ("GOOD --address 10.78.0.2/33", "expected an address and a prefix"),
+    ("GOOD --address 10.78.0.3/30", "is no machine's"),
+    ("GOOD --gateway 10.79.0.1", "is not another address in 10.78.0.2/30"),
+    ("GOOD --gateway 10.78.0.2", "is not another address in 10.78.0.2/30"),
+    ("--listen 127.0.0.1:0 --to 10.78.0.2:80", "the proxy's own address"),
+    ("GOOD --address fd78::2/126", "one is IPv6"),
+    ("--listen 127.0.0.1:0 --to [fd00::1]:80 --mtu 1000", "too small for IPv6"),
+    ("--listen 127.0.0.1:0 --to [fd00::1]:80 --gateway 10.78.0.1", "is not another address"),
+    ("GOOD --devise tl1", "--device"),
+];
+
+#[test]
+fn a_proxy_that_is_told_nonsense_says_what_it_takes() {
+    let folder = folder("sessions-proxy");
+    for (said, text) in PROXY_MISTAKES {
+        let said = said.replace("GOOD", "--listen 127.0.0.1:0 --to 10.0.0.1:80");
+        let arguments: Vec<&str> = std::iter::once("proxy").chain(said.split(' ')).collect();
+        let ran = trunkline(&folder, &arguments);
+        assert!(ran.code == Some(2) && ran.stdout.is_empty(), "{said}: {ran}");
+        assert!(unwrapped(&ran.stderr).contains(text), "{said}: {ran}");
+        let ran = trunkline(&folder, &words(&arguments, &["--json"]));
+        assert!(ran.code == Some(2) && ran.stderr.is_empty(), "{said}: {ran}");
+        assert_eq!(json(&ran)["schema"], "trunkline.error/1", "{said}: {ran}");
     }
 }

@@ -42,18 +42,26 @@ impl Deadlines {
     }
 
     /// A source that may be new waits for something earlier than what it has in the heap.
+    #[inline(never)]
     fn advance(&mut self, source: u32, at: Instant) {
-        let index = source as usize;
-        if index >= self.sources.len() {
-            assert!(index < SOURCES_MAX, "too many sources of deadlines");
-            self.sources.resize(index + 1, Source::NEVER);
+        if self.sources.get(source as usize).is_none() {
+            self.grow(source as usize);
         }
-        self.sources[index].wanted = at;
-        if at < self.sources[index].queued {
+        let known = &mut self.sources[source as usize];
+        known.wanted = at;
+        if at < known.queued {
             self.push(source, at);
         }
     }
 
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self, index: usize) {
+        assert!(index < SOURCES_MAX, "too many sources of deadlines");
+        self.sources.resize(index + 1, Source::NEVER);
+    }
+
+    #[inline(always)]
     fn push(&mut self, source: u32, at: Instant) {
         self.sources[source as usize].queued = at;
         self.sequence += 1;
@@ -70,10 +78,16 @@ impl Deadlines {
     /// Takes the first source whose deadline is at or before `now`; it then has none until set again.
     #[inline]
     pub fn pop(&mut self, now: Instant) -> Option<(Instant, u32)> {
-        let entry = self.first().filter(|entry| entry.at() <= now)?;
-        self.heap.remove_first();
-        self.sources[entry.source() as usize] = Source::NEVER;
-        Some((entry.at(), entry.source()))
+        loop {
+            let entry = self.heap.first().filter(|entry| entry.at() <= now)?;
+            let known = &mut self.sources[entry.source() as usize];
+            if known.wanted == entry.at() && known.queued == entry.at() {
+                *known = Source::NEVER;
+                self.heap.remove_first();
+                return Some((entry.at(), entry.source()));
+            }
+            self.discard(entry);
+        }
     }
 
     /// The first entry that is not out of date.
@@ -90,6 +104,7 @@ impl Deadlines {
     }
 
     /// Takes the first entry off, which is out of date, and queues what its source waits for instead.
+    #[inline(never)]
     fn discard(&mut self, entry: Entry) {
         self.heap.remove_first();
         let (at, source) = (entry.at(), entry.source());
@@ -146,7 +161,8 @@ mod tests {
                 let when = when.map(Instant::from_nanos);
                 deadlines.set(source, when);
                 table[source as usize] = when;
-                prop_assert_eq!(deadlines.earliest().map(|(at, _)| at), table.iter().flatten().min().copied());
+                let earliest = table.iter().flatten().min().copied();
+                prop_assert_eq!(deadlines.earliest().map(|(at, _)| at), earliest);
             }
             while let Some((when, source)) = deadlines.pop(Instant::FAR_FUTURE) {
                 prop_assert_eq!(table[source as usize].take(), Some(when));

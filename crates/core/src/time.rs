@@ -19,6 +19,10 @@ pub struct Duration(u64);
 pub enum Reason {
     /// TCP retransmission timeout (RFC 6298).
     Retransmit,
+    /// TCP: a segment may be overdue (RFC 8985, 6.2).
+    Reorder,
+    /// TCP tail loss probe (RFC 8985, 7).
+    TailProbe,
     /// TCP delayed acknowledgment (RFC 1122, 4.2.3.2).
     DelayedAck,
     /// TCP zero-window probe (RFC 9293, 3.8.6.1).
@@ -27,6 +31,10 @@ pub enum Reason {
     SwsOverride,
     /// TCP TIME-WAIT expiry.
     TimeWait,
+    /// TCP keepalive (RFC 1122, 4.2.3.6).
+    Keepalive,
+    /// Paced TCP data may leave.
+    Pacing,
     /// EQL's one-second queue decay.
     Decay,
     /// A path is due to be probed, to send feedback or to be judged.

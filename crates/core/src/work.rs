@@ -32,11 +32,13 @@ pub enum DropReason {
     Foreign,
     /// It has been received before.
     Duplicate,
+    /// It collided too often on a cable that many share.
+    Collisions,
 }
 
 impl DropReason {
     /// Every reason, in counter order.
-    pub const ALL: [DropReason; 14] = [
+    pub const ALL: [DropReason; 15] = [
         DropReason::QueueFull,
         DropReason::NoMember,
         DropReason::MemberDown,
@@ -51,6 +53,7 @@ impl DropReason {
         DropReason::Truncated,
         DropReason::Foreign,
         DropReason::Duplicate,
+        DropReason::Collisions,
     ];
 
     /// The metric label.
@@ -70,6 +73,7 @@ impl DropReason {
             DropReason::Truncated => "truncated",
             DropReason::Foreign => "foreign",
             DropReason::Duplicate => "duplicate",
+            DropReason::Collisions => "collisions",
         }
     }
 }

@@ -16,7 +16,7 @@ use trunkline_core::frame::LinkId;
 use trunkline_core::host::{Host, InterfaceId};
 use trunkline_core::link::channel::{Channel, ChannelConfig, Clocking};
 use trunkline_core::link::wire::WireConfig;
-use trunkline_core::link::{Chip, Pacer};
+use trunkline_core::link::{Chip, Csma, Medium, Pacer};
 use trunkline_core::queue::{
     DropTail, FqCodel, FqCodelConfig, Limit, Queue, Red, RedConfig, StepEcn,
 };
@@ -61,15 +61,14 @@ pub fn world(plan: &Plan, seed: u64) -> World {
                 let pacer = pacer(&plan.links[member], lane);
                 Lane::new(channel, pacer, ends[lane], ends[1 - lane], interfaces[lane], config)
             });
-            let chip = plan.lab.chips.iter().position(|chip| chip.links.contains(&member));
+            let medium = medium_of(plan, member);
             let skip = plan.links[member].header_len() as usize;
-            links[member] = Some(Link { lanes, chip, up: true, dark: false, skip });
+            links[member] = Some(Link { lanes, medium, up: true, dark: false, skip });
         }
     }
     let links = links.into_iter().flatten().collect();
-    let chips = plan.lab.chips.iter().map(|chip| Chip::new(chip.rate)).collect();
     let fabric = fabric(plan, &mut hosts, &host_of, &mut cx, &rng);
-    let mut world = World::new(hosts, links, chips, cx);
+    let mut world = World::new(hosts, links, media(plan, &rng), cx);
     world.fabric = fabric;
     let looks = plan.lab.groups.iter();
     world.looks = looks.map(|group| Looks::new(group.flows.clone(), group.interval)).collect();
@@ -93,6 +92,23 @@ pub fn world(plan: &Plan, seed: u64) -> World {
         }
     }
     world
+}
+
+/// The chips, then the Ethernet segments.
+fn media(plan: &Plan, rng: &Rng) -> Vec<Medium> {
+    let chips = plan.lab.chips.iter().map(|chip| Medium::Chip(Chip::new(chip.rate)));
+    let segment = |segment: &model::Segment| {
+        let rng = rng.fork("segment").fork(&segment.name);
+        Medium::Cable(Csma::new(segment.rate, segment.propagation, rng))
+    };
+    chips.chain(plan.lab.segments.iter().map(segment)).collect()
+}
+
+/// The position among [`media`] of what a link shares with others.
+fn medium_of(plan: &Plan, link: usize) -> Option<usize> {
+    let chips = plan.lab.chips.iter().map(|chip| &chip.links);
+    let segments = plan.lab.segments.iter().map(|segment| &segment.links);
+    chips.chain(segments).position(|links| links.contains(&link))
 }
 
 fn fault(fault: &model::Fault) -> Fault {
@@ -183,13 +199,17 @@ fn rate(rates: model::Rates, lane: usize) -> BitRate {
 
 fn channel(plan: &Plan, mtu: u16, member: usize, lane: usize, rng: &Rng) -> Channel {
     let link = &plan.links[member];
-    let on_chip = plan.lab.chips.iter().any(|chip| chip.links.contains(&member));
+    let shares = medium_of(plan, member).is_some();
     let config = ChannelConfig {
         link: LinkId(member as u16),
         direction: if lane == 0 { Direction::Up } else { Direction::Down },
         rate: rate(link.lab.rate.unwrap_or(link.rate), lane),
         framing: link.framing,
-        clocking: if on_chip { Clocking::Chip } else { Clocking::Own },
+        clocking: match link.modem_config() {
+            Some(modem) => Clocking::Modem(modem),
+            None if shares => Clocking::Chip,
+            None => Clocking::Own,
+        },
         wire: WireConfig {
             delay: link.lab.delay,
             jitter: link.lab.jitter,
@@ -199,7 +219,7 @@ fn channel(plan: &Plan, mtu: u16, member: usize, lane: usize, rng: &Rng) -> Chan
             reorder_delay: link.lab.reorder.delay,
             corruption: link.lab.corrupt,
         },
-        queue: link.lab.rate.map(|_| link.lab.queue),
+        queue: (link.lab.rate.is_some() || link.lab.modem.is_some()).then_some(link.lab.queue),
     };
     let rng = rng.fork("link").fork(&link.name).fork(["up", "down"][lane]);
     let limit = link.lab.queue.at_rate(config.rate);
@@ -243,13 +263,18 @@ pub(crate) fn queue_of(
     }
 }
 
-/// A serial line's transmitter tells its sender when a frame is out. A tunnel's network tells nobody: what
-/// it is given is counted out at the link's rate, as on a machine.
+/// A line's or a card's transmitter tells its sender when a frame is out. A network, and the queue in front
+/// of a modem, tell nobody: what they are given is counted out at a rate, as on a machine.
 fn pacer(link: &model::Link, lane: usize) -> Option<Pacer> {
-    match link.kind {
-        LinkKind::Serial => None,
-        LinkKind::Udp => Some(Pacer::new(rate(link.rate, lane), link.framing)),
-    }
+    let tells = match link.kind {
+        LinkKind::Serial => link.lab.modem.is_none(),
+        LinkKind::Ethernet => link.lab.rate.is_none(),
+        LinkKind::Udp => false,
+    };
+    (!tells).then(|| {
+        let (rate, framing) = link.pace(lane);
+        Pacer::new(rate, framing)
+    })
 }
 
 /// Makes a flow's application. It sends from the first host to `peer`, an address of the second.

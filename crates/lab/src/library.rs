@@ -89,6 +89,24 @@ pub const READY: &[Ready] = &[
         "DCTCP and CUBIC on one port: when not to use it"
     ),
     plan!(
+        "vegas-modem",
+        "published/vegas-modem.toml",
+        true,
+        "a download over a 28.8 kbit/s modem: Vegas beside Reno"
+    ),
+    plan!(
+        "vegas-lan",
+        "published/vegas-lan.toml",
+        true,
+        "web pages over an overloaded half-duplex Ethernet"
+    ),
+    plan!(
+        "vegas-vs-reno",
+        "published/vegas-vs-reno.toml",
+        true,
+        "where not to use Vegas: beside Reno in one queue"
+    ),
+    plan!(
         "eql-two-modems",
         "eql-two-modems.toml",
         false,

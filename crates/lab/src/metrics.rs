@@ -13,6 +13,7 @@ use trunkline_core::frame::LinkId;
 use trunkline_core::host::ConnectionId;
 use trunkline_core::tcp::{Connection, Stats};
 use trunkline_core::time::{Duration, Instant};
+use trunkline_core::units::BitRate;
 use trunkline_plan::model::{self, Clock, Plan};
 
 /// Metrics of one thing, by name; none where one does not apply.
@@ -154,7 +155,7 @@ fn bulk_metrics(
     let receiver = connection(world, bulk.hosts()[1], bulk.receiver());
     let ceiling = sender.and_then(|c| ceiling(plan, flow, c));
     let raw: f64 = members(plan, flow)
-        .map(|(rate, link)| 8.0 * rate / link.framing.line.bits_per_byte() as f64)
+        .map(|(rate, link)| 8.0 * rate.as_bps() as f64 / link.framing.line.bits_per_byte() as f64)
         .sum();
     let order = world.observer.order(FIRST_PORT + index as u16);
     let stats = |pick: fn(&Stats) -> u64| sender.map(|c| pick(c.stats()) as f64);
@@ -228,13 +229,16 @@ fn stop_watch(flow: &model::Flow, bulk: &bulk::Bulk) -> Option<f64> {
 }
 
 /// The members of a flow's bond with their rates in its direction, in bits per second.
-fn members<'a>(plan: &'a Plan, flow: &model::Flow) -> impl Iterator<Item = (f64, &'a model::Link)> {
+fn members<'a>(
+    plan: &'a Plan,
+    flow: &model::Flow,
+) -> impl Iterator<Item = (BitRate, &'a model::Link)> {
     let way = flow.bond().map(|(bond, direction)| (&plan.bonds[bond].members, direction));
     let up = way.is_some_and(|(_, direction)| direction == model::Direction::Up);
     way.into_iter().flat_map(|(members, _)| members).map(move |&member| {
         let link = &plan.links[member];
         let rate = if up { link.rate.up } else { link.rate.down };
-        (rate.as_bps() as f64, link)
+        (rate, link)
     })
 }
 
@@ -243,12 +247,12 @@ fn members<'a>(plan: &'a Plan, flow: &model::Flow) -> impl Iterator<Item = (f64,
 fn ceiling(plan: &Plan, flow: &model::Flow, connection: &Connection) -> Option<f64> {
     let snapshot = connection.snapshot();
     let payload = u64::from(snapshot.mss);
-    let len = payload + u64::from(snapshot.header_len);
+    let header = u64::from(snapshot.header_len);
     (payload > 0).then(|| {
         members(plan, flow)
             .map(|(rate, link)| {
-                let wire_bits = link.mean_wire_millibits(len) as f64 / 1000.0;
-                rate * 8.0 * payload as f64 / wire_bits
+                let wire_bits = link.mean_segment_millibits(rate, payload, header) as f64 / 1000.0;
+                rate.as_bps() as f64 * 8.0 * payload as f64 / wire_bits
             })
             .sum()
     })

@@ -36,12 +36,26 @@ pub(crate) struct Observer {
 impl Observer {
     /// Watches packets sent to a port.
     pub(crate) fn watch(&mut self, port: u16) {
-        self.orders.push(Order { port, ..Order::default() });
+        let at = self.orders.partition_point(|order| order.port < port);
+        self.orders.insert(at, Order { port, ..Order::default() });
+    }
+
+    /// Where the order of a port is kept: ports mostly follow each other.
+    fn place(&self, port: u16) -> Option<usize> {
+        let (first, last) = (self.orders.first()?.port, self.orders.last()?.port);
+        if port < first || port > last {
+            return None;
+        }
+        let at = usize::from(port - first);
+        match self.orders.get(at) {
+            Some(order) if order.port == port => Some(at),
+            _ => self.orders.binary_search_by_key(&port, |order| order.port).ok(),
+        }
     }
 
     /// The order seen of packets sent to a port.
     pub(crate) fn order(&self, port: u16) -> Option<&Order> {
-        self.orders.iter().find(|order| order.port == port)
+        self.place(port).map(|at| &self.orders[at])
     }
 
     /// A frame reached its host; the packet in it begins after `skip` bytes.
@@ -52,8 +66,8 @@ impl Observer {
         }
         let word = |at: usize| u16::from_be_bytes([bytes[at], bytes[at + 1]]);
         let port = word(DESTINATION_PORT_OFFSET);
-        if let Some(order) = self.orders.iter_mut().find(|order| order.port == port) {
-            order.arrived(word(IDENT_OFFSET));
+        if let Some(at) = self.place(port) {
+            self.orders[at].arrived(word(IDENT_OFFSET));
         }
     }
 }

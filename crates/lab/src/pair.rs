@@ -70,7 +70,7 @@ impl Pair {
                 let pacer = Some(Pacer::new(member.rate, member.framing));
                 Lane::new(channel, pacer, lane, 1 - lane, interfaces[lane], *member)
             });
-            Link { lanes, chip: None, up: true, dark: false, skip: 0 }
+            Link { lanes, medium: None, up: true, dark: false, skip: 0 }
         };
         let links = members.iter().enumerate().map(link).collect();
         let mut world = World::new(hosts.into(), links, Vec::new(), Context::new());

@@ -1,6 +1,6 @@
-//! The engine: hosts, links and chips on one virtual time line.
+//! The engine: hosts, links and what links share on one virtual time line.
 //!
-//! Every source of events (a host's timers, a channel, a chip, an application, a fault) has one
+//! Every source of events (a host's timers, a channel, a medium, an application, a fault) has one
 //! deadline. The loop takes the earliest, ties in the order they were scheduled, lets it happen and
 //! serves the hosts it touched until nothing moves any more.
 
@@ -15,11 +15,13 @@ use trunkline_core::bond::MemberConfig;
 use trunkline_core::deadlines::Deadlines;
 use trunkline_core::frame::{Burst, Frame, LinkChange, LinkId};
 use trunkline_core::host::{Event, Host, InterfaceId};
-use trunkline_core::link::Pacer;
 use trunkline_core::link::channel::{Channel, Offered, Started};
-use trunkline_core::link::chip::Chip;
+use trunkline_core::link::{Medium, Outcome, Pacer};
 use trunkline_core::time::{Duration, Instant};
 use trunkline_plan::model::FaultKind;
+
+/// Nobody has a connection yet.
+const NOBODY: u32 = u32::MAX;
 
 /// Events between two reports of progress.
 const STEPS_PER_REPORT: u32 = 16_384;
@@ -86,7 +88,8 @@ impl Lane {
 /// A link: a lane up and a lane down.
 pub(crate) struct Link {
     pub(crate) lanes: [Lane; 2],
-    pub(crate) chip: Option<usize>,
+    /// What it shares with other links.
+    pub(crate) medium: Option<usize>,
     /// Whether its ends see a carrier.
     pub(crate) up: bool,
     /// Whether it loses everything while they do.
@@ -119,7 +122,7 @@ pub struct World {
     pub(crate) cx: Context,
     pub(crate) hosts: Vec<Host>,
     pub(crate) links: Vec<Link>,
-    pub(crate) chips: Vec<Chip>,
+    pub(crate) media: Vec<Medium>,
     pub(crate) apps: Vec<App>,
     pub(crate) faults: Vec<Fault>,
     pub(crate) fabric: Fabric,
@@ -135,8 +138,8 @@ pub struct World {
     ports: Vec<Vec<(usize, usize)>>,
     sources: Deadlines,
     pub(crate) burst: Burst,
-    /// By host and connection: the application it belongs to, once that is known.
-    owners: Vec<Vec<Option<u32>>>,
+    /// Per host and connection the application that takes its events.
+    owners: Vec<Vec<u32>>,
 }
 
 /// Who a deadline belongs to; packed into the number [`Deadlines`] wants.
@@ -144,7 +147,7 @@ pub struct World {
 pub(crate) enum Source {
     Host(usize),
     Lane(usize, usize),
-    Chip(usize),
+    Medium(usize),
     App(usize),
     Fault(usize),
     Cable(usize),
@@ -158,7 +161,7 @@ impl Source {
         let (kind, index) = match self {
             Source::Host(i) => (0, i),
             Source::Lane(link, lane) => (1, 2 * link + lane),
-            Source::Chip(i) => (2, i),
+            Source::Medium(i) => (2, i),
             Source::App(i) => (3, i),
             Source::Fault(i) => (4, i),
             Source::Cable(i) => (5, i),
@@ -172,7 +175,7 @@ impl Source {
         match number % Self::KINDS {
             0 => Source::Host(index),
             1 => Source::Lane(index / 2, index % 2),
-            2 => Source::Chip(index),
+            2 => Source::Medium(index),
             3 => Source::App(index),
             4 => Source::Fault(index),
             5 => Source::Cable(index),
@@ -187,7 +190,12 @@ impl World {
         self.packet_hops
     }
 
-    pub(crate) fn new(hosts: Vec<Host>, links: Vec<Link>, chips: Vec<Chip>, cx: Context) -> World {
+    pub(crate) fn new(
+        hosts: Vec<Host>,
+        links: Vec<Link>,
+        media: Vec<Medium>,
+        cx: Context,
+    ) -> World {
         let mut paced = vec![Vec::new(); hosts.len()];
         for (index, link) in links.iter().enumerate() {
             for (lane, this) in link.lanes.iter().enumerate().filter(|(_, l)| l.pacer.is_some()) {
@@ -203,7 +211,7 @@ impl World {
             owners: vec![Vec::new(); hosts.len()],
             hosts,
             links,
-            chips,
+            media,
             apps: Vec::new(),
             faults: Vec::new(),
             fabric: Fabric::default(),
@@ -271,12 +279,14 @@ impl World {
         self.now = at;
         match Source::unpack(source) {
             Source::Host(host) => {
-                self.due(host);
+                if !self.paced[host].is_empty() {
+                    self.due(host);
+                }
                 self.hosts[host].handle_timeout(at, &mut self.cx);
                 self.serve(host);
             }
             Source::Lane(link, lane) => self.lane_due(link, lane),
-            Source::Chip(chip) => self.chip_due(chip),
+            Source::Medium(medium) => self.medium_due(medium),
             Source::App(app) => self.app_due(app),
             Source::Fault(fault) => self.fault_due(fault),
             Source::Cable(cable) => self.cable_due(cable),
@@ -341,12 +351,16 @@ impl World {
         self.serve(to);
     }
 
-    fn chip_due(&mut self, chip: usize) {
-        while let Some(slot) = self.chips[chip].poll_finished(self.now) {
-            self.finish(usize::from(slot) / 2, usize::from(slot) % 2);
+    fn medium_due(&mut self, medium: usize) {
+        while let Some((slot, outcome)) = self.media[medium].poll_finished(self.now) {
+            let (link, lane) = (usize::from(slot) / 2, usize::from(slot) % 2);
+            if outcome == Outcome::GivenUp {
+                self.links[link].lanes[lane].channel.give_up();
+            }
+            self.finish(link, lane);
         }
-        let next = self.chips[chip].next_finish();
-        self.arm(Source::Chip(chip), next);
+        let next = self.media[medium].next_finish();
+        self.arm(Source::Medium(medium), next);
     }
 
     /// A frame has left the transmitter: begin the next, and tell a sender that nothing else tells.
@@ -354,9 +368,11 @@ impl World {
         let this = &mut self.links[link].lanes[lane];
         let bytes = this.channel.finish(self.now, &mut self.cx);
         if this.has_queue() {
-            let resumed = this.channel.resume(self.now, &mut self.cx);
-            self.packet_hops += u64::from(resumed.is_some());
+            if let Some(started) = this.channel.resume(self.now, &mut self.cx) {
+                self.started(link, lane, started);
+            }
         }
+        let this = &self.links[link].lanes[lane];
         let (from, is_paced) = (this.from, this.pacer.is_some());
         self.begin_next(link, lane);
         if !is_paced {
@@ -364,7 +380,7 @@ impl World {
             self.serve(from);
         }
         let this = &self.links[link];
-        let arms_itself = this.chip.is_none() && !is_paced;
+        let arms_itself = this.medium.is_none() && !is_paced;
         if !arms_itself || this.lanes[lane].channel.idle() {
             self.arm_lane(link, lane);
         }
@@ -374,9 +390,12 @@ impl World {
     fn begin_next(&mut self, link: usize, lane: usize) {
         let this = &mut self.links[link].lanes[lane];
         if this.has_queue() {
-            while let Some(frame) = this.handed.pop_front() {
-                let offered = this.channel.offer(self.now, &mut self.cx, frame);
-                self.packet_hops += u64::from(matches!(offered, Offered::Started(_)));
+            while let Some(frame) = self.links[link].lanes[lane].handed.pop_front() {
+                let this = &mut self.links[link].lanes[lane];
+                if let Offered::Started(started) = this.channel.offer(self.now, &mut self.cx, frame)
+                {
+                    self.started(link, lane, started);
+                }
             }
             return self.arm_lane(link, lane);
         }
@@ -389,16 +408,21 @@ impl World {
 
     /// Starts a frame on a channel that is idle.
     fn begin(&mut self, link: usize, lane: usize, frame: Frame) {
-        let this = &mut self.links[link];
+        let this = &mut self.links[link].lanes[lane];
+        let started = this.channel.start(self.now, &mut self.cx, frame);
+        self.started(link, lane, started);
+        if matches!(started, Started::At(_)) {
+            self.arm_lane(link, lane);
+        }
+    }
+
+    /// A channel has begun with a frame; where a medium decides when that ends, it has to know.
+    fn started(&mut self, link: usize, lane: usize, started: Started) {
         self.packet_hops += 1;
-        let started = this.lanes[lane].channel.start(self.now, &mut self.cx, frame);
-        match (started, this.chip) {
-            (Started::OnChip { bits, rate }, Some(chip)) => {
-                self.chips[chip].start(self.now, (2 * link + lane) as u16, bits, rate);
-                let next = self.chips[chip].next_finish();
-                self.arm(Source::Chip(chip), next);
-            }
-            _ => self.arm_lane(link, lane),
+        if let (Started::OnChip { bits, rate }, Some(medium)) = (started, self.links[link].medium) {
+            self.media[medium].start(self.now, (2 * link + lane) as u16, bits, rate);
+            let next = self.media[medium].next_finish();
+            self.arm(Source::Medium(medium), next);
         }
     }
 
@@ -420,28 +444,27 @@ impl World {
                 self.arm_lane(link, lane);
             }
         }
-        if !self.paced[host].is_empty() {
-            self.hosts[host].handle_timeout(self.now, &mut self.cx);
-        }
+        self.hosts[host].handle_timeout(self.now, &mut self.cx);
     }
 
     /// Serves a host: its events to the applications, its frames to the links that are free, one burst
     /// a link a pass, until a whole pass is empty.
     pub(crate) fn serve(&mut self, host: usize) {
-        self.due(host);
+        if !self.paced[host].is_empty() {
+            self.due(host);
+        }
         loop {
             while let Some(event) = self.hosts[host].poll_event() {
                 self.dispatch(host, &event);
             }
             let mut moved = false;
-            let ports = std::mem::take(&mut self.ports[host]);
-            for &(link, lane) in &ports {
+            for at in 0..self.ports[host].len() {
+                let (link, lane) = self.ports[host][at];
                 let this = &self.links[link];
                 if this.up && this.lanes[lane].is_free() {
                     moved |= self.serve_lane(host, link, lane);
                 }
             }
-            self.ports[host] = ports;
             moved |= self.serve_card(host);
             if !moved {
                 break;
@@ -478,27 +501,29 @@ impl World {
         true
     }
 
-    /// Gives an event to the application it is for.
+    /// Gives an event to the application it is meant for.
     fn dispatch(&mut self, host: usize, event: &Event) {
         let connection = match event {
-            Event::Tcp(id, _) | Event::Accepted(id) => Some(id.index()),
-            Event::EchoReply(_) => None,
+            Event::Tcp(id, _) => Some(id.index()),
+            _ => None,
         };
-        let owner = connection.and_then(|index| self.owners[host].get(index).copied().flatten());
-        if owner.is_some_and(|app| self.offer(app as usize, host, event)) {
+        let owner = connection.and_then(|index| self.owners[host].get(index)).copied();
+        if let Some(owner) = owner.filter(|owner| *owner != NOBODY)
+            && self.offer(owner as usize, host, event)
+        {
             return;
         }
-        let taken = (0..self.apps.len()).find(|app| self.offer(*app, host, event));
-        if let (Some(app), Some(index)) = (taken, connection) {
+        let taker = (0..self.apps.len()).find(|app| self.offer(*app, host, event));
+        if let (Some(index), Some(app)) = (connection, taker) {
             let owners = &mut self.owners[host];
-            if owners.len() <= index {
-                owners.resize(index + 1, None);
+            if index >= owners.len() {
+                owners.resize(index + 1, NOBODY);
             }
-            owners[index] = Some(app as u32);
+            owners[index] = app as u32;
         }
     }
 
-    /// Offers an event to an application. Answers whether it was for it.
+    /// Offers an event to an application. Answers whether it was meant for it.
     fn offer(&mut self, app: usize, host: usize, event: &Event) -> bool {
         let mut call = Call { now: self.now, cx: &mut self.cx, hosts: &mut self.hosts };
         let is_taken = self.apps[app].handle_event(&mut call, host, event);

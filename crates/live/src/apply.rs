@@ -42,7 +42,7 @@ pub fn steps(setup: &BondSetup) -> Vec<String> {
 /// is busy or missing, or an address is in use. Nothing is left behind.
 pub fn up(setup: BondSetup, plan: String, read_plan: PlanReader) -> Result<Running, Error> {
     if !privilege::can_change_network() {
-        return Err(Error::Privilege(no_privilege()));
+        return Err(Error::Privilege(no_privilege("up PLAN")));
     }
     let run_dir = RunDir::create(&setup.name)?;
     let mut netlink = Netlink::open().map_err(|error| Error::while_doing("netlink", &error))?;
@@ -64,12 +64,13 @@ pub fn up(setup: BondSetup, plan: String, read_plan: PlanReader) -> Result<Runni
     Ok(running)
 }
 
-fn no_privilege() -> String {
+/// What to do about a missing capability, for who calls the program with these words.
+pub(crate) fn no_privilege(words: &str) -> String {
     let program = std::env::current_exe();
     let program = program.map_or("trunkline".into(), |path| path.display().to_string());
     format!(
         "CAP_NET_ADMIN is missing, it is needed for the TUN device, addresses and routes\n  \
-         either run it as root: sudo trunkline up PLAN\n  \
+         either run it as root: sudo trunkline {words}\n  \
          or give the program the capability: sudo setcap cap_net_admin+ep {program}"
     )
 }

@@ -86,6 +86,12 @@ impl TunHost {
         let told = |error| Error::while_doing(&network.device, &error);
         let mut netlink = Netlink::open().map_err(told)?;
         let Neighbourhood { device, kernel, mtu, .. } = network;
+        for ip in [kernel.ip, network.address] {
+            if netlink.owner(ip).map_err(told)?.is_some() {
+                let text = format!("the address {ip} is in use on another device");
+                return Err(Error::Environment(text));
+            }
+        }
         let (tun, index) = create_device(&mut netlink, device, *mtu)?;
         netlink.add_address(index, *kernel).map_err(told)?;
         let epoll = Epoll::new().map_err(told)?;
@@ -109,8 +115,16 @@ impl TunHost {
     ///
     /// # Errors
     /// It cannot be waited for.
-    pub fn watch(&self, fd: &impl AsFd, token: u64) -> io::Result<()> {
-        self.epoll.add(fd, token, Interest::Read)
+    pub fn watch(&self, fd: &impl AsFd, token: u64, interest: Interest) -> io::Result<()> {
+        self.epoll.add(fd, token, interest)
+    }
+
+    /// Sends what may be sent at once, without waiting for anything: what a host does last.
+    pub fn flush(&mut self) {
+        self.is_behind = true;
+        while self.is_behind {
+            self.transmit(clock::now());
+        }
     }
 
     /// Sends what may be sent, waits until something happens, and lets it happen: packets come in and

@@ -14,6 +14,7 @@ pub mod netlink;
 mod networks;
 pub mod path;
 pub mod plan;
+pub mod proxy;
 pub mod reactor;
 pub mod report;
 mod requests;

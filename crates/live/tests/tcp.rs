@@ -200,10 +200,11 @@ fn check(testbed: &Testbed, transfer: Transfer) {
     let (ours, kernel) = run(testbed, transfer);
     let stats = &ours.report.stats;
     eprintln!(
-        "{transfer:?}: {} ms, {} resent by us, {} timeouts",
+        "{transfer:?}: {} ms, {} resent by us, {} timeouts, {:?}",
         ours.report.took.as_millis(),
         stats.retransmissions,
-        stats.timeouts
+        stats.timeouts,
+        ours.report.cc
     );
     assert!(kernel == pattern(transfer.seed, transfer.ours), "{transfer:?}: what we sent");
     assert!(

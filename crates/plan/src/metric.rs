@@ -107,6 +107,7 @@ pub(crate) enum Owner {
     Machine,
     Port,
     Group,
+    Segment,
     Bulk,
     Streams,
     Ping,
@@ -140,6 +141,7 @@ impl Owner {
             Owner::Port => "port",
             Owner::Group => "group",
             Owner::Bulk | Owner::Streams => "bulk flow",
+            Owner::Segment => "segment",
             Owner::Ping => "ping flow",
             Owner::Requests => "request-response flow",
             Owner::Attempts => "connect flow",
@@ -151,7 +153,9 @@ impl Owner {
     fn metrics(self) -> Vec<&'static str> {
         match self {
             Owner::Link => LINK.to_vec(),
-            Owner::Bond | Owner::Chip | Owner::Switch | Owner::Machine => Vec::new(),
+            Owner::Bond | Owner::Chip | Owner::Segment | Owner::Switch | Owner::Machine => {
+                Vec::new()
+            }
             Owner::Port => PORT.to_vec(),
             Owner::Group => GROUP.to_vec(),
             Owner::Bulk => BULK.to_vec(),

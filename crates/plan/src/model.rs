@@ -8,13 +8,15 @@ use std::net::{IpAddr, SocketAddr};
 use trunkline_core::bond::trunk::{self, MEMBER_QUEUE, Monitor, Reorder as Order};
 use trunkline_core::bond::{BondConfig, IngressConfig, MemberConfig, Mode};
 use trunkline_core::frame::LinkId;
-use trunkline_core::link::framing::Framing;
+use trunkline_core::link::framing::{Framing, HeaderCompression, LineCoding};
+use trunkline_core::link::modem::{Blocks, ModemConfig};
 use trunkline_core::queue::codel::CodelConfig;
 use trunkline_core::queue::red::Above;
 use trunkline_core::queue::{FqCodelConfig, Limit};
 use trunkline_core::tcp::config::Config;
 use trunkline_core::time::Duration;
 use trunkline_core::units::{BitRate, Ratio};
+use trunkline_core::wire::{ipv4, tcp, vj};
 
 /// One runnable plan: every placeholder filled, every name resolved.
 #[derive(Clone, PartialEq, Debug)]
@@ -61,6 +63,8 @@ pub enum LinkKind {
     Serial,
     /// A tunnel: each packet in a UDP datagram.
     Udp,
+    /// An Ethernet cable: full duplex and its own, or a segment's.
+    Ethernet,
 }
 
 /// Whether a link's packets carry our header with sequences (`trunk` in the plan).
@@ -102,6 +106,23 @@ pub struct LinkLab {
     pub corrupt: Ratio,
     /// What the network really carries, where that is not the link's rate.
     pub rate: Option<Rates>,
+    /// The modems at its ends, where it has some.
+    pub modem: Option<Modem>,
+}
+
+/// A pair of modems; the line between them has the link's rate and its framing's line coding.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Modem {
+    /// Speed of the port between computer and modem.
+    pub dte: BitRate,
+    /// How fast packets come to the queue in front of the port.
+    pub feed: BitRate,
+    /// Blocks, where the modems correct errors.
+    pub blocks: Option<Blocks>,
+    /// What compression leaves of the link's payload, in millionths.
+    pub payload_ppm: u32,
+    /// Bytes a modem holds before it stops the port.
+    pub buffer: u32,
 }
 
 /// The discipline of a queue; anything but drop-tail only where the network has a queue of its own.
@@ -255,6 +276,8 @@ pub struct Lab {
     pub flows: Vec<Flow>,
     /// UART chips several lines share.
     pub chips: Vec<Chip>,
+    /// Half-duplex Ethernet cables that links share.
+    pub segments: Vec<Segment>,
     /// Links that go down and come back.
     pub faults: Vec<Fault>,
     /// Full-duplex switches.
@@ -457,6 +480,19 @@ pub struct Chip {
     pub links: Vec<usize>,
 }
 
+/// A half-duplex Ethernet cable; each end of each of its links is a station.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Segment {
+    /// Unique among segments.
+    pub name: String,
+    /// Bits per second.
+    pub rate: BitRate,
+    /// How long it takes until every station hears another.
+    pub propagation: Duration,
+    /// Positions in [`Plan::links`].
+    pub links: Vec<usize>,
+}
+
 /// A link that goes down.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Fault {
@@ -552,19 +588,22 @@ impl Plan {
         let (members, index) = (&self.bonds[bond].members, link);
         let link = &self.links[index];
         let (delay, queue) = match (link.kind, link.trunk) {
-            (LinkKind::Serial, _) => (link.lab.delay, link.lab.queue),
+            (LinkKind::Serial, _) if link.lab.modem.is_some() => (Duration::ZERO, plain),
+            (LinkKind::Ethernet, _) if link.lab.rate.is_some() => (Duration::ZERO, plain),
+            (LinkKind::Serial | LinkKind::Ethernet, _) => (link.lab.delay, link.lab.queue),
             (LinkKind::Udp, Trunk::On) => (Duration::ZERO, MEMBER_QUEUE),
             (LinkKind::Udp, Trunk::Off) => (Duration::ZERO, plain),
         };
+        let (rate, framing) = link.pace(end);
         let place = members.iter().position(|member| *member == index).unwrap_or(members.len());
         MemberConfig {
             link: LinkId(index as u16),
-            rate: [link.rate.up, link.rate.down][end],
+            rate,
             weight: link.weight,
             delay,
             queue,
             priority: -(place as i32),
-            framing: link.framing,
+            framing,
         }
     }
 
@@ -587,7 +626,8 @@ impl Plan {
         let mut cables = self.lab.machines.iter().map(|machine| &machine.cable).chain(uplinks);
         let red = |queue: &network::Waiting| matches!(queue.discipline, Discipline::Red { .. });
         let mut queues = self.lab.switches.iter().flat_map(|switch| switch.queue.queues());
-        self.links.iter().any(|l| l.lab.has_randomness())
+        !self.lab.segments.is_empty()
+            || self.links.iter().any(|l| l.lab.has_randomness())
             || cables.any(|cable| !cable.jitter.is_zero())
             || queues.any(red)
             || self.lab.flows.iter().any(is_drawn)
@@ -620,9 +660,57 @@ impl Link {
     pub const fn mean_wire_millibits(&self, len: u64) -> u64 {
         self.framing.mean_wire_millibits(len + self.header_len())
     }
+
+    /// How fast a sender at this end, 0 or 1, is to hand packets over, and how they count: a modem's are
+    /// taken by the queue in front of it.
+    pub const fn pace(&self, end: usize) -> (BitRate, Framing) {
+        match (self.lab.modem, end) {
+            (Some(modem), _) => (modem.feed, Framing::PLAIN),
+            (None, 0) => (self.rate.up, self.framing),
+            (None, _) => (self.rate.down, self.framing),
+        }
+    }
+
+    /// What the core is told of the link's modems.
+    pub fn modem_config(&self) -> Option<ModemConfig> {
+        let Modem { dte, blocks, payload_ppm, buffer, .. } = self.lab.modem?;
+        Some(ModemConfig { dte, line: self.framing.line, blocks, payload_ppm, buffer })
+    }
+
+    /// Thousandths of a bit that a TCP segment takes in the mean on a line of this rate, with everything
+    /// around it, when one follows the other; `header` is the length of its IP and TCP headers. Where a
+    /// modem's port is slower than its line, what the line could have carried meanwhile.
+    pub fn mean_segment_millibits(&self, rate: BitRate, payload: u64, header: u64) -> u64 {
+        let header = match self.framing.compression {
+            HeaderCompression::VanJacobson if header == PLAIN_HEADERS => {
+                vj::COMPRESSED_LEN_MIN as u64
+            }
+            HeaderCompression::VanJacobson | HeaderCompression::Off => header,
+        };
+        let Some(modem) = self.modem_config() else {
+            return self.mean_wire_millibits(payload + header);
+        };
+        let millibytes =
+            |len| self.framing.mean_wire_millibits(len) / self.framing.line.bits_per_byte();
+        let (held, all) = (millibytes(header), millibytes(header + payload));
+        let on_line = modem.mean_line_millibits(held, all - held) / 1000;
+        let on_port = LineCoding::Async8n1.bits_per_byte() * all;
+        let meanwhile =
+            u128::from(on_port) * u128::from(rate.as_bps()) / u128::from(modem.dte.as_bps());
+        on_line.max(meanwhile as u64)
+    }
 }
 
+/// Bytes of the headers of IPv4 and TCP without options, the only ones whose changes are told.
+const PLAIN_HEADERS: u64 = (ipv4::HEADER_LEN + tcp::HEADER_LEN_MIN) as u64;
+
 impl LinkLab {
+    /// Whether every frame arrives whole, once, and in its turn.
+    pub fn keeps_all_in_order(&self) -> bool {
+        let faults = [self.loss, self.duplicate, self.reorder.ratio, self.corrupt];
+        faults.iter().all(|ratio| ratio.is_zero())
+    }
+
     /// Whether anything on this wire is drawn.
     pub fn has_randomness(&self) -> bool {
         let drawn = [self.loss, self.duplicate, self.reorder.ratio, self.corrupt];

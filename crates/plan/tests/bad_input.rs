@@ -143,9 +143,9 @@ const CASES: &[(&str, &str, &str, &[&str])] = &[
     ),
     (
         "kind    = \"serial\"",
-        "kind = \"ethernet\"",
-        "p.toml:7:8: `kind` \"ethernet\" is not in this version",
-        &["accepted: \"serial\", \"udp\""],
+        "kind = \"cable\"",
+        "p.toml:7:8: `kind` \"cable\" is not in this version",
+        &["accepted: \"serial\", \"udp\", \"ethernet\""],
     ),
     (
         "lab     = { delay = \"50ms\", queue = \"20p\" }",
@@ -182,6 +182,30 @@ const CASES: &[(&str, &str, &str, &[&str])] = &[
         "dctcp = { shift_g = 11 }",
         "p.toml:52:30: `shift_g` is out of range",
         &["a whole number from 0 to 10"],
+    ),
+    (
+        "cc = \"reno\"",
+        "backlog = 0",
+        "p.toml:52:20: `backlog` is out of range",
+        &["a whole number from 1 to 65535"],
+    ),
+    (
+        "cc = \"reno\"",
+        "keepalive = { cuont = 3 }",
+        "p.toml:52:24: unknown key `cuont`",
+        &["accepted: idle, interval, count", "did you mean `count`?"],
+    ),
+    (
+        "cc = \"reno\"",
+        "pmtu_probing = \"blakhole\"",
+        "p.toml:52:25: `pmtu_probing` \"blakhole\" is unknown",
+        &["accepted: \"off\", \"blackhole\", \"on\"", "did you mean `blackhole`?"],
+    ),
+    (
+        "cc = \"reno\"",
+        "pmtu_probing = \"on\"",
+        "p.toml:52:25: `pmtu_probing` does not go with this profile",
+        &["accepted: \"off\""],
     ),
     (
         "cc = \"reno\"",
@@ -456,6 +480,22 @@ fn files_that_are_no_plan_are_told_so() {
     assert_eq!(first(b"name = \"x\"\nlink = 3\n[bond]\n"), "p.toml:2:8: `link` is a number");
     let large = vec![b'#'; (1 << 20) + 1];
     assert_eq!(first(&large), "p.toml:1:1: the file is too large for a plan");
+}
+
+#[test]
+fn what_needs_sack_is_refused_without() {
+    let tcp = |text: &str| set("lab.flow.ftp.tcp", text);
+    assert_eq!(
+        tcp("{ recovery = \"sack\", tlp = true, prr = true, frto = true, dsack = true }"),
+        ""
+    );
+    assert_eq!(tcp("{ recovery = \"reno\", limited_transmit = true }"), "");
+    let refused = tcp("{ recovery = \"newreno\", tlp = true }");
+    assert!(refused.contains("needs SACK"), "{refused}");
+    let unknown = tcp("{ recovery = \"rak\" }");
+    assert!(unknown.contains("did you mean") && unknown.contains("rack"), "{unknown}");
+    let old = tcp("{ profile = \"linux-2.2\", dsack = true }");
+    assert_eq!(old, "");
 }
 
 #[test]

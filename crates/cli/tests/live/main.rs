@@ -8,6 +8,7 @@ mod input;
 mod kill;
 #[path = "../program/mod.rs"]
 mod program;
+mod proxy;
 mod site;
 
 use program::{folder, trunkline};

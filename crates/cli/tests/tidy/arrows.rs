@@ -13,6 +13,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("crates/lab", &["plan", "core"]),
     ("crates/live", &["plan", "core"]),
     ("crates/cli", &["lab", "live", "plan", "core"]),
+    ("crates/packetdrill", &["core"]),
     ("benches", &["lab", "plan", "core"]),
     ("fuzz", &["lab", "live", "plan", "core"]),
 ];

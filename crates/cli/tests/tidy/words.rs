@@ -18,8 +18,9 @@ enum Scope {
 
 const PURE: &[&str] = &["crates/core/", "crates/lab/"];
 const PRINTS: &[&str] = &["crates/cli/", "benches/"];
-const UNSAFE: &[&str] = &["crates/live/", "crates/core/src/wire/checksum/simd.rs"];
-const CLOCKS: &[&str] = &["crates/live/", "crates/cli/"];
+const UNSAFE: &[&str] =
+    &["crates/live/", "crates/packetdrill/", "crates/core/src/wire/checksum/simd.rs"];
+const CLOCKS: &[&str] = &["crates/live/", "crates/cli/", "benches/src/versus.rs"];
 
 const LEFT_OVER: &str = "finish it or leave it out";
 const NO_CLOCK: &str = "time is an argument: take `now`";
@@ -27,7 +28,8 @@ const NO_RNG: &str = "take a seeded `Rng` and fork it by a label";
 const NO_HASH: &str = "its order differs from run to run: use a BTreeMap, a Vec or a slab";
 const NO_FLOAT: &str = "differs between platforms: use integers or `libm`";
 const NO_PRINT: &str = "return the value or record it in the trace; only the program prints";
-const NO_UNSAFE: &str = "unsafe stands only in crates/live and core's wire/checksum/simd.rs";
+const NO_UNSAFE: &str =
+    "unsafe stands only in crates/live, crates/packetdrill and core's wire/checksum/simd.rs";
 
 const BANNED: &[(&str, Scope, &str)] = &[
     (concat!("to", "do!("), Scope::Text, LEFT_OVER),

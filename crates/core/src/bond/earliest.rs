@@ -71,8 +71,10 @@ impl Earliest {
     }
 
     pub(super) fn pick(&self, now: Instant, members: &[Member], meta: FrameMeta) -> Target {
-        if members.is_empty() {
-            return Target::None;
+        match members {
+            [] => return Target::None,
+            [only] => return self.pick_only(only, meta),
+            _ => {}
         }
         let predecessor = match self.ordered_by {
             OrderedBy::Sender => self.last_arrival[bucket(meta.flow)],
@@ -92,12 +94,7 @@ impl Earliest {
         let Some((first, _)) = first else {
             return Target::Hold;
         };
-        let has_room = |index: usize| {
-            let member = &members[index];
-            let is_ahead = member.backlog_time() < horizon
-                || member.backlog_time() < member.wire_time(meta.len) * FRAMES_AHEAD;
-            is_ahead && !member.is_full(meta.len)
-        };
+        let has_room = |index: usize| has_room(&members[index], horizon, meta.len);
         let in_order = in_order.map(|(index, _)| index).filter(|index| has_room(*index));
         let member = in_order.unwrap_or(first);
         if in_order.is_none() && !has_room(first) {
@@ -107,12 +104,28 @@ impl Earliest {
         Target::One { member, allowance }
     }
 
+    /// The same where there is nothing to choose: it goes or it waits.
+    fn pick_only(&self, member: &Member, meta: FrameMeta) -> Target {
+        let horizon = member.wire_time(self.longest.max(meta.len)) + member.delay();
+        if !member.is_up() || !has_room(member, horizon, meta.len) {
+            return Target::Hold;
+        }
+        Target::One { member: 0, allowance: meta.len.max(member.run_bytes()) }
+    }
+
     /// A frame goes to a member, which does not hold it yet.
     pub(super) fn commit(&mut self, now: Instant, member: &Member, meta: FrameMeta) {
         self.longest = meta.len.max(self.longest - self.longest.div_ceil(FORGET));
         let last = &mut self.last_arrival[bucket(meta.flow)];
         *last = member.arrival(now, meta.len).max(*last);
     }
+}
+
+/// Whether a member is filled less than to the horizon, or less than two such frames, and has a place.
+fn has_room(member: &Member, horizon: Duration, len: u32) -> bool {
+    let is_ahead = member.backlog_time() < horizon
+        || member.backlog_time() < member.wire_time(len) * FRAMES_AHEAD;
+    is_ahead && !member.is_full(len)
 }
 
 fn bucket(flow: u32) -> usize {

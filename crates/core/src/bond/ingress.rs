@@ -102,6 +102,7 @@ impl Ingress {
 
     /// The packet that is next, and its length. `signal` gets each that shall tell its sender about
     /// congestion: it gives it back marked, or keeps it.
+    #[inline]
     pub(super) fn first(
         &mut self,
         now: Instant,

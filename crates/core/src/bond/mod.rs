@@ -517,6 +517,9 @@ impl Bond {
         while let Some((waiting, len)) = self.ingress.take_first() {
             self.commit(now, cx, member, waiting, len);
             left = left.saturating_sub(len);
+            if left == 0 {
+                break;
+            }
             let next = self.first(now, cx).map(|(_, next)| next);
             if next.is_none_or(|next| next > left || self.members[member].is_full(next)) {
                 break;
@@ -525,7 +528,16 @@ impl Bond {
     }
 
     /// The packet that is next, and its length; those before it that had to are marked or dropped.
+    #[inline]
     fn first(&mut self, now: Instant, cx: &mut Context) -> Option<(Waiting, u32)> {
+        match &self.ingress {
+            Ingress::DropTail(queue) => queue.peek().copied(),
+            Ingress::FqCodel { .. } => self.judge_first(now, cx),
+        }
+    }
+
+    #[inline(never)]
+    fn judge_first(&mut self, now: Instant, cx: &mut Context) -> Option<(Waiting, u32)> {
         let stats = &mut self.stats;
         self.ingress.first(now, |waiting| match set_ce(cx.frames.bytes_mut(waiting.frame)) {
             Marked::Marked => {

@@ -302,9 +302,7 @@ impl CongestionControl for Cubic {
         }
     }
 
-    fn on_recovery_end(&mut self, _now: Instant) {
-        self.prior = None;
-    }
+    fn on_recovery_end(&mut self, _now: Instant) {}
 
     fn on_undo(&mut self, _now: Instant) {
         if let Some(prior) = self.prior.take() {

@@ -170,7 +170,8 @@ pub trait CongestionControl: Debug + Send {
     fn on_congestion(&mut self, now: Instant, sign: Congestion, in_flight: u32);
     /// Fast recovery or the repair after a timeout is complete.
     fn on_recovery_end(&mut self, now: Instant);
-    /// The last congestion was no congestion: take the reaction back.
+    /// The last congestion was no congestion: take the reaction back. It may be told after the end of the
+    /// recovery, once, and only for the last reaction to a loss.
     fn on_undo(&mut self, now: Instant);
     /// Sending resumes after an idle time of more than one RTO.
     fn on_idle_restart(&mut self, now: Instant);

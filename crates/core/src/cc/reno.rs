@@ -166,9 +166,7 @@ impl CongestionControl for Reno {
         }
     }
 
-    fn on_recovery_end(&mut self, _now: Instant) {
-        self.prior = None;
-    }
+    fn on_recovery_end(&mut self, _now: Instant) {}
 
     fn on_undo(&mut self, _now: Instant) {
         if let Some((cwnd, ssthresh)) = self.prior.take() {

@@ -1,6 +1,6 @@
 //! A packet's way up: IP of either version, then ICMP echo or the connection it belongs to.
 
-use super::{Host, InterfaceId};
+use super::{ConnectionId, Host, InterfaceId};
 use crate::Context;
 use crate::frame::Frame;
 use crate::tcp::{self, Segment, Tuple};
@@ -8,9 +8,9 @@ use crate::time::Instant;
 use crate::wire::checksum::Address;
 use crate::wire::ip::Addresses;
 use crate::wire::ipv4::{self, Ecn, Protocol};
-use crate::wire::{self, Integrity, ipv6, tcp as wire_tcp};
+use crate::wire::{self, Integrity, ipv6, tcp as wire_tcp, too_big};
 use crate::work::DropReason;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 /// Hops a packet may make (the value RFC 1700 recommends).
 const TTL: u8 = 64;
@@ -35,6 +35,13 @@ pub(super) struct Arrived {
 
 impl Host {
     pub(super) fn input(&mut self, now: Instant, cx: &mut Context, id: InterfaceId, frame: Frame) {
+        if let Some((segment, src, dst)) = Segment::read(&cx.frames, frame)
+            && self.interfaces[id.0].v4.is_some_and(|ends| ends.local == dst)
+        {
+            let headers = (wire_tcp::STAMPED_LEN - ipv4::HEADER_LEN) as u64;
+            cx.work.bytes_checksummed += headers + u64::from(segment.payload_len);
+            return self.input_segment(now, cx, id, Addresses::V4 { src, dst }, frame, &segment);
+        }
         let (bytes, elided) = (cx.frames.bytes(frame), cx.frames.elided(frame));
         let read = match bytes.first().map(|byte| byte >> 4) {
             Some(6) => self.read_v6(id, bytes, elided),
@@ -47,6 +54,9 @@ impl Host {
         match (arrived.protocol, arrived.addresses) {
             (Protocol::TCP, _) => self.input_tcp(now, cx, &arrived, frame),
             (Protocol::ICMP, Addresses::V4 { .. }) | (Protocol::ICMPV6, Addresses::V6 { .. }) => {
+                if too_big::is_one(&arrived.addresses, upper(cx, &arrived, frame).0) {
+                    return self.input_too_big(now, cx, &arrived, frame);
+                }
                 self.input_echo(cx, &arrived, frame);
             }
             _ => cx.drop_frame(frame, DropReason::NotForUs),
@@ -102,26 +112,69 @@ impl Host {
             Ok(segment) => segment,
             Err(error) => return cx.drop_frame(frame, reason(error)),
         };
+        self.input_segment(now, cx, arrived.interface, arrived.addresses, frame, &segment);
+    }
+
+    /// A segment's headers have been read: to its connection.
+    #[inline]
+    fn input_segment(
+        &mut self,
+        now: Instant,
+        cx: &mut Context,
+        id: InterfaceId,
+        addresses: Addresses,
+        frame: Frame,
+        segment: &Segment,
+    ) {
         let tuple = Tuple {
-            local: SocketAddr::new(arrived.addresses.dst(), segment.repr.dst_port),
-            remote: SocketAddr::new(arrived.addresses.src(), segment.repr.src_port),
+            local: SocketAddr::new(addresses.dst(), segment.repr.dst_port),
+            remote: SocketAddr::new(addresses.src(), segment.repr.src_port),
         };
-        let id = arrived.interface;
-        if let Some(connection) = self.demux.find(tuple.local.port(), &tuple.remote) {
-            if let Some(slot) = self.slot_mut(connection) {
-                slot.connection.handle_frame(now, cx, frame, &segment);
+        if !is_one_host(tuple.remote.ip()) {
+            return cx.drop_frame(frame, DropReason::NotForUs);
+        }
+        let found = self.open_connection(&tuple);
+        let asks = opens(segment) && self.is_listening(tuple.local.port());
+        if let Some(connection) = found {
+            let slot = self.slot_mut(connection).filter(|_| asks);
+            let beyond = slot.and_then(|slot| slot.connection.give_way(segment));
+            if beyond.is_some() {
+                return self.input_syn(now, cx, id, tuple, (frame, segment), beyond);
             }
-            self.touched(connection);
-            self.rearm_connection(connection);
-        } else if opens(&segment) && self.is_listening(tuple.local.port()) {
-            match self.accept(now, cx, id, tuple, &segment) {
-                Some(_) => cx.frames.remove(frame),
-                None => cx.drop_frame(frame, DropReason::QueueFull),
-            }
+            self.deliver(now, cx, connection, frame, segment);
+        } else if asks {
+            self.input_syn(now, cx, id, tuple, (frame, segment), None);
+        } else if let Some(opened) = self.accept_by_cookie(now, cx, id, tuple, segment) {
+            self.deliver(now, cx, opened, frame, segment);
         } else {
-            self.refuse(cx, id, tuple, &segment);
+            self.refuse(cx, id, tuple, segment);
             cx.drop_frame(frame, DropReason::NoConnection);
         }
+    }
+
+    /// The connection between two ends. One that has ended is none any more, though the application has
+    /// not forgotten it yet: what comes for it is refused, or opens another.
+    fn open_connection(&self, tuple: &Tuple) -> Option<ConnectionId> {
+        let id = self.demux.find(tuple.local.port(), &tuple.remote)?;
+        let slot = self.slot(id)?;
+        (slot.connection.state() != tcp::State::Closed).then_some(id)
+    }
+
+    /// Hands a segment to its connection.
+    #[inline]
+    fn deliver(
+        &mut self,
+        now: Instant,
+        cx: &mut Context,
+        id: ConnectionId,
+        frame: Frame,
+        segment: &Segment,
+    ) {
+        if let Some(slot) = self.slot_mut(id) {
+            slot.connection.handle_frame(now, cx, frame, segment);
+        }
+        self.touched(id);
+        self.rearm_connection(id);
     }
 
     /// Answers a segment for no connection with a reset (RFC 9293, 3.10.7.1).
@@ -132,7 +185,7 @@ impl Host {
     }
 
     /// Sends an empty segment of no connection.
-    fn post_segment(
+    pub(super) fn post_segment(
         &mut self,
         cx: &mut Context,
         id: InterfaceId,
@@ -204,6 +257,12 @@ impl Host {
             }
         }
     }
+}
+
+/// Whether an address can be that of one host (RFC 9293, 3.9.2.3; RFC 1122, 3.2.1.3).
+pub(super) fn is_one_host(address: IpAddr) -> bool {
+    let is_broadcast = address == IpAddr::V4(Ipv4Addr::BROADCAST);
+    !address.is_multicast() && !is_broadcast && !address.is_unspecified()
 }
 
 /// Whether a segment asks for a connection.

@@ -3,12 +3,16 @@
 //! The host pulls: a connection is asked for its next packet only while the bond it leaves by has
 //! room, so the only standing queue is the one the bond keeps.
 
+mod cookie;
 mod demux;
 mod echo;
 mod input;
+mod listen;
+mod siphash;
 mod sockets;
 #[cfg(test)]
 mod tests;
+mod too_big;
 
 use crate::Context;
 use crate::bond::{Bond, FrameMeta};
@@ -18,19 +22,22 @@ use crate::rng::Rng;
 use crate::tcp::{self, Connection};
 use crate::time::{Instant, Reason};
 use crate::work::DropReason;
+use cookie::Jar;
 use demux::Demux;
+use listen::Listener;
 use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 pub use echo::Echo;
+pub use listen::ListenStats;
 pub use sockets::ConnectError;
 
-/// A connection of one host. Never reused.
+/// A connection of one host. Given to another only after it was forgotten.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
 pub struct ConnectionId(u32);
 
 impl ConnectionId {
-    /// Its place among all connections of its host, from 0 in the order they were opened.
+    /// Its number: they count from 0 on each host.
     pub const fn index(self) -> usize {
         self.0 as usize
     }
@@ -45,10 +52,20 @@ pub struct InterfaceId(usize);
 pub enum Event {
     /// Something happened on a connection.
     Tcp(ConnectionId, tcp::Event),
-    /// A listener took a connection; its own events follow.
+    /// A connection to a listener is established; its own events follow.
     Accepted(ConnectionId),
     /// An answer to [`Host::send_echo`].
     EchoReply(Echo),
+}
+
+impl Event {
+    /// Whose it is, if a connection's.
+    pub fn connection(&self) -> Option<ConnectionId> {
+        match self {
+            Event::Tcp(id, _) | Event::Accepted(id) => Some(*id),
+            Event::EchoReply(_) => None,
+        }
+    }
 }
 
 /// The two ends of a point-to-point link.
@@ -73,6 +90,18 @@ struct Slot {
     interface: InterfaceId,
     flow: u32,
     runnable: bool,
+    stage: Stage,
+}
+
+/// What the application knows of a connection.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Stage {
+    /// Nothing: it was opened to a listener and its handshake goes on.
+    HalfOpen,
+    /// Nothing, and never will: the handshake came to nothing.
+    Stillborn,
+    /// That it is there.
+    Open,
 }
 
 impl Interface {
@@ -92,15 +121,8 @@ impl Interface {
     }
 }
 
-struct Listener {
-    port: u16,
-    config: tcp::config::Config,
-}
-
 /// Packets of our own that may wait in front of a bond.
 const OUTBOX_PACKETS: usize = 256;
-/// Connections that may wait for the last step of their handshake; a SYN beyond is dropped.
-const HALF_OPEN: usize = 256;
 
 /// Source of deadlines 0.. are the interfaces, the connections come after them.
 const DEADLINE_CONNECTIONS: u32 = 64;
@@ -114,11 +136,17 @@ pub struct Host {
     links: Vec<Option<InterfaceId>>,
     /// By number; none where one was forgotten.
     connections: Vec<Option<Slot>>,
+    /// Numbers of connections that are free again.
+    forgotten: Vec<ConnectionId>,
     demux: Demux,
     listeners: Vec<Listener>,
+    listen_stats: ListenStats,
+    cookies: Jar,
     /// Reaches every address that is no interface's peer.
     default_route: Option<InterfaceId>,
     events: VecDeque<Event>,
+    /// Connections that nobody was told of and that are over.
+    stillborn: Vec<ConnectionId>,
     deadlines: Deadlines,
     rng: Rng,
     next_port: u16,
@@ -126,16 +154,20 @@ pub struct Host {
 }
 
 impl Host {
-    /// A host with no interfaces. `rng` gives initial sequence numbers.
+    /// A host with no interfaces. `rng` gives initial sequence numbers and the key of SYN cookies.
     pub fn new(rng: Rng) -> Self {
         Host {
             interfaces: Vec::new(),
             links: Vec::new(),
             connections: Vec::new(),
+            forgotten: Vec::new(),
             demux: Demux::default(),
             listeners: Vec::new(),
+            listen_stats: ListenStats::default(),
+            cookies: Jar::new(&rng),
             default_route: None,
             events: VecDeque::new(),
+            stillborn: Vec::new(),
             deadlines: Deadlines::new(),
             rng,
             next_port: EPHEMERAL_PORT_FIRST,
@@ -316,16 +348,30 @@ impl Host {
     /// What the applications should know next.
     #[inline]
     pub fn poll_event(&mut self) -> Option<Event> {
-        self.events.pop_front()
+        let event = self.events.pop_front()?;
+        self.note_told(&event);
+        Some(event)
     }
 
     /// A connection changed: pass its events on and let it send when its interface is pumped.
     fn touched(&mut self, id: ConnectionId) -> Option<InterfaceId> {
         let slot = self.connections.get_mut(id.0 as usize)?.as_mut()?;
         while let Some(event) = slot.connection.poll_event() {
+            if slot.stage == Stage::HalfOpen {
+                let is_open = event == tcp::Event::Connected;
+                slot.stage = if is_open { Stage::Open } else { Stage::Stillborn };
+                let port = slot.connection.tuple().local.port();
+                Host::leave_half_open(&mut self.listeners, port, slot.stage);
+                if is_open {
+                    self.events.push_back(Event::Accepted(id));
+                }
+            }
+            if slot.stage == Stage::Stillborn {
+                continue;
+            }
             self.events.push_back(Event::Tcp(id, event));
         }
-        if !slot.runnable {
+        if !slot.runnable && !slot.connection.is_idle() {
             slot.runnable = true;
             self.interfaces[slot.interface.0].runnable.push_back(id);
         }
@@ -357,6 +403,9 @@ impl Host {
         let has_work = !interface.runnable.is_empty() || !interface.outbox.is_empty();
         if has_work && interface.bond.has_room() {
             self.fill_bond(now, cx, id);
+            while let Some(id) = self.stillborn.pop() {
+                self.forget(cx, id);
+            }
         }
         self.rearm_interface(id);
     }
@@ -382,7 +431,14 @@ impl Host {
                 Some(frame) => {
                     let meta = FrameMeta { len: cx.frames.len(frame) as u32, flow: slot.flow };
                     interface.bond.send(now, cx, frame, meta);
-                    interface.runnable.push_back(id);
+                    slot.runnable = !slot.connection.is_idle();
+                    if slot.runnable {
+                        interface.runnable.push_back(id);
+                    }
+                }
+                None if slot.stage == Stage::Stillborn => {
+                    self.stillborn.push(id);
+                    slot.runnable = false;
                 }
                 None => slot.runnable = false,
             }

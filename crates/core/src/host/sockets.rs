@@ -1,10 +1,10 @@
 //! What applications call: connect, listen, read, write, close.
 
-use super::{ConnectionId, EPHEMERAL_PORT_FIRST, HALF_OPEN, Host, InterfaceId, Listener, Slot};
+use super::{ConnectionId, EPHEMERAL_PORT_FIRST, Host, InterfaceId, Slot, Stage};
 use crate::Context;
 use crate::seq::SeqNumber;
 use crate::tcp::config::Config;
-use crate::tcp::{Chunk, Connection, Data, Segment, State, Tuple};
+use crate::tcp::{Chunk, Connection, Data, Tuple};
 use crate::time::Instant;
 use crate::wire::ip::Addresses;
 use std::net::SocketAddr;
@@ -12,7 +12,7 @@ use std::net::SocketAddr;
 /// Why a connection could not be opened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ConnectError {
-    /// No interface reaches the address.
+    /// No interface reaches the address, or it is not that of one host.
     NoRoute,
     /// Every dynamic port is in use towards it.
     NoPort,
@@ -28,14 +28,15 @@ impl Host {
         remote: impl Into<SocketAddr>,
     ) -> Result<ConnectionId, ConnectError> {
         let remote = remote.into();
-        let interface = self.route(remote.ip()).ok_or(ConnectError::NoRoute)?;
+        let route = self.route(remote.ip()).filter(|_| super::input::is_one_host(remote.ip()));
+        let interface = route.ok_or(ConnectError::NoRoute)?;
         let address = self.interfaces[interface.0].local_for(remote.ip());
         let address = address.ok_or(ConnectError::NoRoute)?;
         let port = self.free_port(&remote).ok_or(ConnectError::NoPort)?;
         let local = SocketAddr::new(address, port);
         let iss = SeqNumber(self.rng.next_u32());
         let connection = Connection::connect(now, cx, config, Tuple { local, remote }, iss);
-        Ok(self.insert(now, cx, interface, connection, Tuple { local, remote }))
+        Ok(self.insert(now, cx, interface, connection, Stage::Open))
     }
 
     /// The next dynamic port that no connection to `remote` uses.
@@ -50,57 +51,30 @@ impl Host {
         None
     }
 
-    /// Accepts connections to a port, each with this configuration.
-    pub fn listen(&mut self, port: u16, config: Config) {
-        self.stop_listening(port);
-        self.listeners.push(Listener { port, config });
-    }
-
-    /// Accepts no more connections to a port; those accepted stay.
-    pub fn stop_listening(&mut self, port: u16) {
-        self.listeners.retain(|listener| listener.port != port);
-    }
-
-    pub(super) fn is_listening(&self, port: u16) -> bool {
-        self.listeners.iter().any(|listener| listener.port == port)
-    }
-
-    /// Takes a connection in, unless too many are half open already.
-    pub(super) fn accept(
-        &mut self,
-        now: Instant,
-        cx: &mut Context,
-        interface: InterfaceId,
-        tuple: Tuple,
-        syn: &Segment,
-    ) -> Option<ConnectionId> {
-        let half_open = |slot: &&Slot| slot.connection.state() == State::SynReceived;
-        if self.connections.iter().flatten().filter(half_open).count() >= HALF_OPEN {
-            return None;
-        }
-        let port = tuple.local.port();
-        let config = self.listeners.iter().find(|l| l.port == port)?.config.clone();
-        let iss = SeqNumber(self.rng.next_u32());
-        let connection = Connection::accept(now, cx, config, tuple, iss, syn);
-        let id = self.insert(now, cx, interface, connection, tuple);
-        self.events.push_back(super::Event::Accepted(id));
-        Some(id)
-    }
-
-    fn insert(
+    pub(super) fn insert(
         &mut self,
         now: Instant,
         cx: &mut Context,
         interface: InterfaceId,
         connection: Connection,
-        tuple: Tuple,
+        stage: Stage,
     ) -> ConnectionId {
-        let id = ConnectionId(self.connections.len() as u32);
+        let id = self.free_slot();
+        let tuple = connection.tuple();
         let flow = flow_hash(&tuple);
         self.demux.insert(tuple.local.port(), &tuple.remote, id);
-        self.connections.push(Some(Slot { connection, interface, flow, runnable: false }));
+        let slot = Slot { connection, interface, flow, runnable: false, stage };
+        self.connections[id.0 as usize] = Some(slot);
         self.serve(now, cx, id);
         id
+    }
+
+    /// The number that was forgotten last, or a new one.
+    fn free_slot(&mut self) -> ConnectionId {
+        self.forgotten.pop().unwrap_or_else(|| {
+            self.connections.push(None);
+            ConnectionId((self.connections.len() - 1) as u32)
+        })
     }
 
     /// Hands data over for sending; answers how many bytes were taken. The rest waits for `Writable`.
@@ -144,18 +118,36 @@ impl Host {
         }
     }
 
+    /// Gives a connection up: the peer is sent a reset, ahead of everything that waits, and nothing more
+    /// is delivered. It may be forgotten at once.
+    pub fn abort(&mut self, now: Instant, cx: &mut Context, id: ConnectionId) {
+        let Some(slot) = self.slot_mut(id) else {
+            return;
+        };
+        slot.connection.abort(now);
+        let interface = slot.interface;
+        if let Some(reset) = slot.connection.poll_transmit(now, cx) {
+            self.post(cx, interface, reset);
+        }
+        self.serve(now, cx, id);
+    }
+
     /// Looks at a connection.
     pub fn connection(&self, id: ConnectionId) -> Option<&Connection> {
         self.slot(id).map(|slot| &slot.connection)
     }
 
-    /// Forgets a connection that has reached its end.
+    /// Forgets a connection that has reached its end, with what was still to be told of it. Its number
+    /// may be given to another.
     pub fn forget(&mut self, cx: &mut Context, id: ConnectionId) {
         if let Some(mut slot) = self.connections.get_mut(id.0 as usize).and_then(Option::take) {
             slot.connection.release(cx);
             let tuple = slot.connection.tuple();
             self.demux.remove(tuple.local.port(), &tuple.remote, id);
             self.deadlines.set(super::DEADLINE_CONNECTIONS + id.0, None);
+            self.interfaces[slot.interface.0].runnable.retain(|other| *other != id);
+            self.events.retain(|event| event.connection() != Some(id));
+            self.forgotten.push(id);
         }
     }
 }

@@ -13,19 +13,20 @@ use crate::wire::ip::Addresses;
 use crate::wire::ipv4::Protocol;
 use std::net::{SocketAddr, SocketAddrV4};
 
-const LINK: LinkId = LinkId(0);
-const ADDRESSES: [Ipv4Addr; 2] = [Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2)];
+pub(super) const LINK: LinkId = LinkId(0);
+pub(super) const ADDRESSES: [Ipv4Addr; 2] =
+    [Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2)];
 const ADDRESSES_V6: [Ipv6Addr; 2] =
     [Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 1), Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 2)];
 
-struct Pair {
-    now: Instant,
-    cx: Context,
-    hosts: [Host; 2],
+pub(super) struct Pair {
+    pub now: Instant,
+    pub cx: Context,
+    pub hosts: [Host; 2],
 }
 
 impl Pair {
-    fn new() -> Self {
+    pub fn new() -> Self {
         let mut cx = Context::new();
         let hosts = [0, 1].map(|end| {
             let mut bond = Bond::new(Instant::ZERO, BondConfig::new(Mode::Earliest, 1500));
@@ -48,7 +49,7 @@ impl Pair {
     }
 
     /// Carries frames both ways until nothing moves, a millisecond per exchange.
-    fn settle(&mut self) {
+    pub fn settle(&mut self) {
         let mut burst = Burst::new();
         loop {
             let mut moved = false;
@@ -70,7 +71,24 @@ impl Pair {
         }
     }
 
-    fn events(&mut self, host: usize) -> Vec<Event> {
+    /// Lets time pass, with everything that is due.
+    pub fn pass(&mut self, span: Duration) {
+        let until = self.now + span;
+        loop {
+            self.settle();
+            let next = self.hosts.iter_mut().filter_map(Host::next_deadline).min();
+            let Some(at) = next.filter(|at| *at <= until) else {
+                break;
+            };
+            self.now = self.now.max(at);
+            for host in &mut self.hosts {
+                host.handle_timeout(self.now, &mut self.cx);
+            }
+        }
+        self.now = self.now.max(until);
+    }
+
+    pub fn events(&mut self, host: usize) -> Vec<Event> {
         std::iter::from_fn(|| self.hosts[host].poll_event()).collect()
     }
 }
@@ -185,6 +203,38 @@ fn a_segment_for_nobody_is_answered_with_a_reset() {
 }
 
 #[test]
+fn a_connection_given_up_resets_the_peer_and_its_number_is_given_again() {
+    let mut pair = Pair::new();
+    let config = Config::new(Profile::Modern, 1500);
+    pair.hosts[1].listen(80, config.clone());
+    let remote = SocketAddrV4::new(ADDRESSES[1], 80);
+    let connect = |pair: &mut Pair| {
+        let (now, config) = (pair.now, config.clone());
+        pair.hosts[0].connect(now, &mut pair.cx, config, remote).expect("a route")
+    };
+    let client = connect(&mut pair);
+    pair.settle();
+    let accepted = pair.events(1);
+    let Event::Accepted(server) = accepted[0] else { panic!("{accepted:?}") };
+
+    let written = pair.hosts[0].write(pair.now, &mut pair.cx, client, Data::Bytes(b"lost"));
+    assert_eq!(written, 4);
+    pair.hosts[0].abort(pair.now, &mut pair.cx, client);
+    pair.hosts[0].forget(&mut pair.cx, client);
+    assert!(pair.hosts[0].connection(client).is_none());
+    pair.settle();
+    assert_eq!(pair.events(0), [], "nothing is told of what was forgotten");
+    assert!(pair.events(1).contains(&Event::Tcp(server, tcp::Event::Reset)));
+    pair.hosts[1].forget(&mut pair.cx, server);
+
+    assert_eq!(connect(&mut pair), client, "the number is free again");
+    pair.settle();
+    assert_eq!(pair.events(0), [Event::Tcp(client, tcp::Event::Connected)]);
+    assert_eq!(pair.events(1)[0], Event::Accepted(server));
+    pair.hosts.iter().for_each(Host::check_invariants);
+}
+
+#[test]
 fn an_echo_comes_back_with_its_numbers() {
     let mut pair = Pair::new();
     let echo = Echo { peer: ADDRESSES[1].into(), ident: 7, seq: 3, payload_len: 56, tos: 6 };
@@ -258,24 +308,48 @@ fn what_is_not_for_us_is_a_counted_drop() {
 }
 
 #[test]
-fn a_flood_of_syns_is_bounded() {
+fn nobody_connects_to_many() {
+    let mut pair = Pair::new();
+    let config = Config::new(Profile::Modern, 1500);
+    let only = pair.hosts[0].interface_of(LINK).expect("is attached");
+    pair.hosts[0].set_default_route(only);
+    for address in [Ipv4Addr::BROADCAST, Ipv4Addr::new(224, 0, 0, 1), Ipv4Addr::UNSPECIFIED] {
+        let remote = SocketAddrV4::new(address, 80);
+        let refused = pair.hosts[0].connect(pair.now, &mut pair.cx, config.clone(), remote);
+        assert_eq!(refused, Err(ConnectError::NoRoute));
+    }
+}
+
+#[test]
+fn what_comes_after_the_end_is_refused_and_the_next_connection_stays() {
     let mut pair = Pair::new();
     let config = Config::new(Profile::Modern, 1500);
     pair.hosts[1].listen(80, config.clone());
     let remote = SocketAddrV4::new(ADDRESSES[1], 80);
-    for _ in 0..HALF_OPEN + 10 {
-        let client = pair.hosts[0].connect(pair.now, &mut pair.cx, config.clone(), remote);
-        let client = client.expect("a free port");
-        let mut burst = Burst::new();
-        pair.hosts[0].poll_transmit(pair.now, &mut pair.cx, LINK, &mut burst);
-        pair.hosts[0].forget(&mut pair.cx, client);
-        for frame in burst.frames {
-            let len = pair.cx.frames.len(frame) as u64;
-            pair.hosts[0].handle_transmitted(pair.now, &mut pair.cx, LINK, len);
-            pair.hosts[1].handle_frame(pair.now, &mut pair.cx, LINK, frame);
-        }
+    let client = pair.hosts[0].connect(pair.now, &mut pair.cx, config.clone(), remote);
+    pair.settle();
+    let Event::Accepted(first) = pair.events(1)[0] else { panic!("accepted") };
+    // The server gives up unheard; the client's next segment finds nobody.
+    pair.hosts[1].abort(pair.now, &mut pair.cx, first);
+    let mut lost = Burst::new();
+    pair.hosts[1].poll_transmit(pair.now, &mut pair.cx, LINK, &mut lost);
+    for frame in lost.frames {
+        pair.hosts[1].handle_transmitted(pair.now, &mut pair.cx, LINK, 40);
+        pair.cx.frames.remove(frame);
     }
-    let accepted = pair.events(1).iter().filter(|e| matches!(e, Event::Accepted(_))).count();
-    assert_eq!(accepted, HALF_OPEN);
-    assert_eq!(pair.cx.work.dropped(DropReason::QueueFull), 10);
+    let client = client.expect("a route");
+    pair.hosts[0].write(pair.now, &mut pair.cx, client, Data::Bytes(b"hello"));
+    pair.settle();
+    assert!(pair.events(0).contains(&Event::Tcp(client, tcp::Event::Reset)));
+    assert_eq!(pair.cx.work.dropped(DropReason::NoConnection), 1);
+    // The same port again, while neither end has forgotten.
+    pair.hosts[0].next_port = EPHEMERAL_PORT_FIRST;
+    pair.hosts[0].forget(&mut pair.cx, client);
+    let again = pair.hosts[0].connect(pair.now, &mut pair.cx, config, remote).expect("a route");
+    pair.settle();
+    pair.hosts[1].forget(&mut pair.cx, first);
+    pair.hosts[0].write(pair.now, &mut pair.cx, again, Data::Bytes(b"hello"));
+    pair.settle();
+    let readable = |event: &Event| matches!(event, Event::Tcp(_, tcp::Event::Readable));
+    assert!(pair.events(1).iter().any(readable));
 }

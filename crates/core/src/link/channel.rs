@@ -8,6 +8,7 @@
 //! and are lost then. So the sender above always gets its completions.
 
 use super::framing::{Framer, Framing};
+use super::modem::{Modem, ModemConfig, Passage};
 use super::wire::{Fate, Wire, WireConfig};
 use crate::Context;
 use crate::frame::{Frame, LinkChange, LinkId};
@@ -25,6 +26,9 @@ pub enum Clocking {
     Own,
     /// A chip that several lines share; the rate is this line's limit.
     Chip,
+    /// A modem, whose line has the channel's rate: a frame is finished when the modem takes the next one,
+    /// and then still on its way through the modem's buffer.
+    Modem(ModemConfig),
 }
 
 /// One direction of a link.
@@ -92,7 +96,10 @@ struct Serialising {
     len: u64,
     started: Instant,
     finishes: Option<Instant>,
-    fate: Fate,
+    /// When its last bit is out and for how long it kept a line busy, where that is not until it finishes.
+    passage: Option<Passage>,
+    /// Why it will not reach the wire.
+    lost: Option<DropReason>,
 }
 
 /// One direction of one link with the frames on it.
@@ -101,6 +108,7 @@ pub struct Channel {
     config: ChannelConfig,
     clock: RateClock,
     framer: Framer,
+    modem: Option<Modem>,
     state: LinkChange,
     queue: Option<Queue>,
     current: Option<Serialising>,
@@ -118,6 +126,10 @@ impl Channel {
             config,
             clock: RateClock::new(config.rate),
             framer: Framer::new(config.framing),
+            modem: match config.clocking {
+                Clocking::Modem(modem) => Some(Modem::new(modem, config.rate)),
+                Clocking::Own | Clocking::Chip => None,
+            },
             state: LinkChange::Up,
             queue: config
                 .queue
@@ -177,7 +189,13 @@ impl Channel {
         let bytes = cx.frames.bytes(frame);
         let elided = cx.frames.elided(frame);
         let len = bytes.len() as u64 + u64::from(elided);
-        let bits = self.framer.wire_bits(bytes, elided);
+        let (bits, passage) = match &mut self.modem {
+            None => (self.framer.wire_bits(bytes, elided), None),
+            Some(modem) => {
+                let passage = modem.start(now, self.framer.frame(bytes, elided));
+                (passage.bits, Some(passage))
+            }
+        };
         if cx.trace.is_enabled() {
             let event = Event::Frame {
                 link: self.config.link,
@@ -200,15 +218,20 @@ impl Channel {
                 let rate = self.config.rate;
                 (None, Started::OnChip { bits, rate })
             }
+            Clocking::Modem(_) => {
+                let free = passage.map_or(now, |passage| passage.free);
+                (Some(free), Started::At(free))
+            }
         };
         self.current = Some(Serialising {
             frame,
             len,
             started: now,
             finishes,
-            fate: match self.state {
-                LinkChange::Up => Fate::Carried,
-                LinkChange::Down => Fate::Lost,
+            passage,
+            lost: match self.state {
+                LinkChange::Up => None,
+                LinkChange::Down => Some(DropReason::LinkDown),
             },
         });
         started
@@ -257,16 +280,27 @@ impl Channel {
     /// When the transmitter is idle.
     pub fn finish(&mut self, now: Instant, cx: &mut Context) -> u64 {
         let done = self.current.take().expect("a frame is being serialised");
-        self.stats.busy += now - done.started;
-        match done.fate {
-            Fate::Lost => self.drop_frame(now, cx, done.frame, DropReason::LinkDown),
-            Fate::Carried => {
-                if self.wire.push(now, cx, done.frame) == Fate::Lost {
+        let (out, busy) = match done.passage {
+            None => (now, now - done.started),
+            Some(passage) => (passage.out, passage.busy),
+        };
+        self.stats.busy += busy;
+        match done.lost {
+            Some(reason) => self.drop_frame(now, cx, done.frame, reason),
+            None => {
+                if self.wire.push(out, cx, done.frame) == Fate::Lost {
                     self.record_drop(now, cx, DropReason::WireLoss);
                 }
             }
         }
         done.len
+    }
+
+    /// The medium has given up the frame being serialised: it will finish without reaching the wire.
+    pub fn give_up(&mut self) {
+        if let Some(current) = &mut self.current {
+            current.lost.get_or_insert(DropReason::Collisions);
+        }
     }
 
     /// The next time something happens here: a frame ends or one arrives.
@@ -286,7 +320,10 @@ impl Channel {
     pub fn handle_link(&mut self, now: Instant, cx: &mut Context, change: LinkChange) {
         self.state = change;
         if let (LinkChange::Down, Some(current)) = (change, &mut self.current) {
-            current.fate = Fate::Lost;
+            current.lost = Some(DropReason::LinkDown);
+        }
+        if let (LinkChange::Down, Some(modem)) = (change, &mut self.modem) {
+            modem.clear(now);
         }
         for _ in 0..self.wire.handle_link(now, cx, change) {
             self.record_drop(now, cx, DropReason::LinkDown);
@@ -335,7 +372,7 @@ mod tests {
                 line: LineCoding::Async8n1,
                 header: Header::Slip,
                 payload: Payload::Zeros,
-                gap: 0,
+                ..Framing::PLAIN
             },
             clocking: Clocking::Own,
             wire: WireConfig { delay: Duration::from_millis(5), ..WireConfig::default() },
@@ -345,6 +382,42 @@ mod tests {
 
     fn at(ms: u64) -> Instant {
         Instant::ZERO + Duration::from_millis(ms)
+    }
+
+    #[test]
+    fn a_modem_takes_the_next_frame_while_the_one_before_is_on_the_line() {
+        let mut cx = Context::new();
+        let modem = ModemConfig {
+            dte: BitRate::from_bps(100_000),
+            line: LineCoding::Sync,
+            blocks: None,
+            payload_ppm: 1_000_000,
+            buffer: 500,
+        };
+        let framing = Framing { header: Header::None, ..config(10_000).framing };
+        let clocking = Clocking::Modem(modem);
+        let mut channel =
+            Channel::new(ChannelConfig { framing, clocking, ..config(10_000) }, Rng::new(1));
+        let mut now = Instant::ZERO;
+        for _ in 0..3 {
+            let frame = cx.frames.insert(&[1; 200], 0);
+            let Started::At(free) = channel.start(now, &mut cx, frame) else { unreachable!() };
+            channel.finish(free, &mut cx);
+            now = free;
+        }
+        // 20 ms a frame over the port, 160 ms on the line; the third fills the buffer until the first has
+        // left, a byte after it came in.
+        let ms = |at: Instant| (at - Instant::ZERO).as_micros();
+        assert_eq!(ms(now), 160_100);
+        let arrivals: Vec<u64> = std::iter::from_fn(|| {
+            let at = channel.next_timeout()?;
+            channel.poll_arrival(at).map(|frame| cx.frames.remove(frame));
+            Some(ms(at))
+        })
+        .collect();
+        assert_eq!(arrivals, [165_100, 325_100, 485_100]);
+        assert_eq!(channel.stats().busy, Duration::from_millis(480));
+        assert_eq!(channel.stats().wire_bits, 4800);
     }
 
     #[test]

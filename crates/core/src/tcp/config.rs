@@ -1,7 +1,12 @@
 //! What a connection may be told, and the profiles: named tables of features with their origins.
 
+mod profiles;
+mod tables;
+
+pub use super::keepalive::Keepalive;
+pub use super::mtu::PmtuProbing;
 pub use crate::cc::{Algorithm, Growth, Tuning};
-use crate::time::Duration;
+use crate::time::{Duration, Instant};
 
 /// A named table of features.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
@@ -10,17 +15,36 @@ pub enum Profile {
     Linux11,
     /// What RFC 9293 and today's kernels do.
     Modern,
+    /// 4.3BSD-Reno, 1990.
+    Bsd43,
+    /// Linux 2.2, 1999.
+    Linux22,
+    /// Linux 2.4, 2001.
+    Linux24,
+    /// Linux 3.18, December 2014.
+    Linux318,
 }
 
 impl Profile {
     /// Every profile there is.
-    pub const ALL: [Profile; 2] = [Profile::Modern, Profile::Linux11];
+    pub const ALL: [Profile; 6] = [
+        Profile::Modern,
+        Profile::Linux11,
+        Profile::Bsd43,
+        Profile::Linux22,
+        Profile::Linux24,
+        Profile::Linux318,
+    ];
 
     /// The name in plans and output.
     pub const fn name(self) -> &'static str {
         match self {
             Profile::Linux11 => "linux-1.1",
             Profile::Modern => "modern",
+            Profile::Bsd43 => "bsd-4.3",
+            Profile::Linux22 => "linux-2.2",
+            Profile::Linux24 => "linux-2.4",
+            Profile::Linux318 => "linux-3.18",
         }
     }
 }
@@ -30,10 +54,21 @@ impl Profile {
 pub enum Recovery {
     /// Only the retransmission timer repairs.
     TimeoutOnly,
+    /// Fast retransmit, and a fast recovery that the first advancing acknowledgment ends (1990).
+    Reno,
     /// Fast retransmit, NewReno fast recovery (RFC 6582).
     NewReno,
     /// SACK-based recovery (RFC 6675) where the peer permits it, NewReno otherwise.
     Sack,
+    /// The same, but losses are found by time (RACK, RFC 8985).
+    Rack,
+}
+
+impl Recovery {
+    /// Whether SACK is offered (RFC 2018).
+    pub const fn uses_sack(self) -> bool {
+        matches!(self, Recovery::Sack | Recovery::Rack)
+    }
 }
 
 /// How the retransmission timeout follows from round-trip samples.
@@ -44,6 +79,8 @@ pub enum RtoRule {
     /// SRTT + 2·mean deviation in ticks of 10 ms, with an estimator that starts from zero: the first
     /// sample gives 0.625 round trips.
     Linux11,
+    /// SRTT + 4·deviation in ticks of a timer that runs every 500 ms; deadlines fall on its ticks.
+    Bsd43,
 }
 
 /// What the congestion window is compared with.
@@ -165,8 +202,18 @@ pub struct Config {
     pub ecn_syn: EcnSyn,
     /// The differentiated services codepoint of every packet (RFC 2474), below 64.
     pub dscp: u8,
-    /// How losses are repaired; `Sack` also offers SACK (RFC 2018).
+    /// How losses are repaired; `Sack` and `Rack` also offer SACK (RFC 2018).
     pub recovery: Recovery,
+    /// Probe for losses at the end of a flight (RFC 8985, 7). Needs SACK.
+    pub tlp: bool,
+    /// Reduce in proportion to what is delivered (RFC 6937, RFC 9937). Needs SACK.
+    pub prr: bool,
+    /// Ask with new data whether a timeout was spurious (RFC 5682). Needs SACK.
+    pub frto: bool,
+    /// The first duplicates let new segments go beyond the window (RFC 3042).
+    pub limited_transmit: bool,
+    /// Tell what arrives twice, and believe it (RFC 2883). Needs SACK.
+    pub dsack: bool,
     /// Duplicate ACKs that trigger fast retransmit.
     pub dup_ack_threshold: u8,
     /// Undo a spurious timeout told by timestamps (Eifel, RFC 3522 and 4015). Needs timestamps.
@@ -179,6 +226,8 @@ pub struct Config {
     pub ack_every: u8,
     /// How long an acknowledgment may be held back.
     pub delayed_ack: Duration,
+    /// Acknowledgments held back leave with a timer that runs all the time, every `delayed_ack`.
+    pub ack_ticks: bool,
     /// Data segments acknowledged at once at the start, so that the peer's slow start is not held up.
     pub quick_acks: u8,
     /// Repeat the acknowledgment of an out-of-order segment after this long without another.
@@ -199,6 +248,17 @@ pub struct Config {
     pub header_prediction: bool,
     /// How long TIME-WAIT lasts.
     pub time_wait: Duration,
+    /// Ask a silent peer whether it is still there (RFC 1122, 4.2.3.6).
+    pub keepalive: Option<Keepalive>,
+    /// Whether the path's MTU is looked for (RFC 4821).
+    pub pmtu_probing: PmtuProbing,
+    /// Spread data over the round trip even where the congestion control asks for no rate.
+    pub pacing: bool,
+    /// Of a listener: connections that may wait for the end of their handshake, and as many for the
+    /// application.
+    pub backlog: u16,
+    /// Of a listener: answer SYNs beyond the backlog with cookies (RFC 4987, 3.6) instead of dropping them.
+    pub syn_cookies: bool,
 }
 
 impl Config {
@@ -207,140 +267,24 @@ impl Config {
         match profile {
             Profile::Modern => Config::modern(mtu),
             Profile::Linux11 => Config::linux_1_1(mtu),
+            Profile::Bsd43 => Config::bsd_4_3(mtu),
+            Profile::Linux22 => Config::linux_2_2(mtu),
+            Profile::Linux24 => Config::linux_2_4(mtu),
+            Profile::Linux318 => Config::linux_3_18(mtu),
         }
     }
 
-    fn modern(mtu: u16) -> Config {
-        Config {
-            profile: Profile::Modern,
-            algorithm: Algorithm::Reno,
-            tuning: Tuning::default(),
-            mtu,
-            header_allowance: 40,
-            mss: None,
-            receive_buffer: 4 << 20,
-            window_rule: WindowRule::Free,
-            send_buffer: 4 << 20,
-            segment_overhead: 0,
-            wake_writer: WakeWriter::AtOneThird,
-            initial_window: 10,
-            initial_ssthresh: None,
-            cwnd_max: u32::MAX,
-            growth: Growth::PerByte,
-            cwnd_unit: CwndUnit::Bytes,
-            idle_restart: true,
-            window_scale: true,
-            timestamps: true,
-            ecn: EcnMode::OnRequest,
-            ecn_syn: EcnSyn::WithAlgorithm,
-            dscp: 0,
-            recovery: Recovery::Sack,
-            dup_ack_threshold: 3,
-            eifel: true,
-            after_timeout: AfterTimeout::SlowStart,
-            nagle: true,
-            ack_every: 2,
-            delayed_ack: Duration::from_millis(40),
-            quick_acks: 16,
-            repeat_ack: None,
-            rto_rule: RtoRule::Rfc6298,
-            rto_initial: Duration::from_secs(1),
-            rto_min: Duration::from_millis(200),
-            rto_max: Duration::from_secs(120),
-            retries: 15,
-            syn_retries: 6,
-            header_prediction: true,
-            time_wait: Duration::from_secs(60),
+    /// When an acknowledgment held back now leaves.
+    pub(super) fn ack_deadline(&self, now: Instant) -> Instant {
+        if !self.ack_ticks {
+            return now + self.delayed_ack;
         }
-    }
-
-    fn linux_1_1(mtu: u16) -> Config {
-        Config {
-            profile: Profile::Linux11,
-            header_allowance: 64,
-            receive_buffer: 32_767,
-            window_rule: WindowRule::HalfLess2048,
-            send_buffer: 32_767,
-            segment_overhead: 216,
-            wake_writer: WakeWriter::AtOneSegment,
-            initial_window: 1,
-            initial_ssthresh: Some(0),
-            cwnd_max: 2048,
-            growth: Growth::PerAck,
-            cwnd_unit: CwndUnit::Packets,
-            idle_restart: false,
-            window_scale: false,
-            timestamps: false,
-            ecn: EcnMode::Off,
-            recovery: Recovery::TimeoutOnly,
-            eifel: false,
-            after_timeout: AfterTimeout::ResendListByCwnd,
-            ack_every: 1,
-            delayed_ack: Duration::ZERO,
-            quick_acks: 0,
-            repeat_ack: Some(Duration::from_secs(3)),
-            rto_rule: RtoRule::Linux11,
-            rto_initial: Duration::from_secs(3),
-            syn_retries: 5,
-            ..Config::modern(mtu)
-        }
+        let period = self.delayed_ack.as_nanos().max(1);
+        Instant::from_nanos((now.as_nanos() / period + 1) * period)
     }
 
     /// The profile's table with the origin of each row, for documents and output.
     pub fn feature_table(profile: Profile) -> &'static [Feature] {
-        match profile {
-            Profile::Modern => MODERN,
-            Profile::Linux11 => LINUX_1_1,
-        }
+        tables::of(profile)
     }
 }
-
-const fn row(name: &'static str, value: &'static str, origin: &'static str) -> Feature {
-    Feature { name, value, origin }
-}
-
-const MODERN: &[Feature] = &[
-    row("payload", "MTU - 40 - options", "RFC 9293 3.7.1, RFC 6691"),
-    row("initial window", "10 segments", "RFC 6928"),
-    row("initial ssthresh", "none", "RFC 5681 3.1"),
-    row("window growth", "per byte acknowledged", "RFC 5681 3.1"),
-    row("idle restart", "after one RTO", "RFC 5681 4.1"),
-    row("window scale", "offered, shift up to 14", "RFC 7323 2"),
-    row("timestamps", "offered, PAWS", "RFC 7323 3, 5"),
-    row("ECN", "where the peer or the congestion control asks for it", "RFC 3168; Linux"),
-    row("recovery", "SACK, NewReno without", "RFC 6675, RFC 6582"),
-    row("spurious timeouts", "undone by timestamps", "RFC 3522, RFC 4015"),
-    row("delayed ACK", "2 segments or 40 ms", "RFC 1122 4.2.3.2; Linux"),
-    row("quick ACKs", "first 16 segments", "Linux"),
-    row("Nagle", "on", "RFC 1122 4.2.3.4"),
-    row("RTO", "srtt + 4 rttvar, 200 ms to 120 s, first 1 s", "RFC 6298; floor: Linux"),
-    row("buffers", "4 MiB each way", "assumed"),
-    row("retries", "15, SYN 6", "Linux"),
-    row("TIME-WAIT", "60 s", "Linux; RFC 9293 says 4 min"),
-];
-
-const TCP_C: &str = "Linux 1.1.89 net/inet/tcp.c";
-
-const LINUX_1_1: &[Feature] = &[
-    row("payload", "MTU - 64 to a peer on the same net", TCP_C),
-    row("initial window", "1 segment", TCP_C),
-    row("initial ssthresh", "0: no slow start on a new connection", TCP_C),
-    row("window growth", "+1 every cwnd + 1 advancing ACKs, up to 2048", TCP_C),
-    row("window unit", "packets", TCP_C),
-    row("window scale", "none", TCP_C),
-    row("timestamps", "none", TCP_C),
-    row("ECN", "none", TCP_C),
-    row("recovery", "timeout only, no duplicate-ACK counter", TCP_C),
-    row("after a timeout", "resends the list by cwnd on each advancing ACK", TCP_C),
-    row("ACK", "each data segment at once; out of order repeated after 3 s", TCP_C),
-    row("Nagle", "on", TCP_C),
-    row("RTO", "srtt + 2 mdev from zero, 0.2 to 120 s, first 3 s, 10 ms ticks", TCP_C),
-    row("receive window", "(32767 / 2) - 2048 = 14335, never shrunk", TCP_C),
-    row("window update", "when it would grow by more than an MTU", TCP_C),
-    row("send buffer", "32767 with 216 bytes of overhead per segment", TCP_C),
-    row("waiting writer", "woken when a segment fits", TCP_C),
-    row("retries", "15", TCP_C),
-    row("SYN retries", "5", "assumed"),
-    row("TIME-WAIT", "60 s", "assumed"),
-    row("header prediction", "on: it changes no result, only the work", "assumed"),
-];

@@ -2,7 +2,6 @@
 //! [`super::Snapshot`].
 
 use super::Connection;
-use super::options::Repair;
 use crate::cc;
 use std::fmt;
 
@@ -42,7 +41,7 @@ impl Connection {
     pub fn tokens(&self) -> Tokens {
         Tokens {
             timestamps: self.agreed.timestamps,
-            sack: self.agreed.repair == Repair::Sack,
+            sack: self.agreed.repair.uses_sack(),
             ecn: self.ecn.is_agreed(),
             ecn_seen: self.ecn.is_seen(),
             cc: self.cc_state(),

@@ -3,7 +3,10 @@
 
 use super::config::EcnMode;
 use super::ecn::EcnState;
+use super::keepalive::Silence;
+use super::mtu::PathMtu;
 use super::options::{Agreed, MSS_DEFAULT_V6};
+use super::pacing::Pacer;
 use super::recovery::Repairing;
 use super::rtt::Estimator;
 use super::scoreboard::{Fate, Record, Scoreboard};
@@ -94,6 +97,26 @@ impl Connection {
         connection
     }
 
+    /// Opens passively where the SYN has been answered already by a SYN-ACK that nothing was kept of. The
+    /// segment that acknowledges it has to follow at once.
+    pub fn accept_answered(
+        now: Instant,
+        cx: &mut Context,
+        config: Config,
+        tuple: Tuple,
+        iss: SeqNumber,
+        syn: &Segment,
+    ) -> Connection {
+        let mut connection = Self::accept(now, cx, config, tuple, iss, syn);
+        // Sent twice, so that no round trip is measured from here, and not for the first time.
+        connection.board.sent(0, now);
+        connection.board.sent(0, now);
+        connection.repairing.settle_first_send();
+        let record = connection.board.record(0);
+        connection.start_retransmit_timer(now, cx, &record);
+        connection
+    }
+
     fn new(
         now: Instant,
         mut config: Config,
@@ -120,14 +143,17 @@ impl Connection {
             seq: iss,
             len: 1,
             sent_at: now,
+            order: 0,
             packet: None,
             transmissions: 0,
             fate: Fate::Lost,
             syn: true,
             fin: false,
+            sacked_run: 1,
         });
         Connection {
             tuple,
+            template: Connection::template(&tuple),
             state,
             stats: Stats::default(),
             ecn: EcnState::before(&config, cc.ecn(), state),
@@ -146,6 +172,7 @@ impl Connection {
             rtt: Estimator::new(&config),
             repairing: Repairing::new(iss),
             last_sent_at: now,
+            pacer: Pacer::default(),
             probe_due: false,
             reset_due: None,
             irs: SeqNumber(0),
@@ -160,9 +187,12 @@ impl Connection {
                 rcv_mss: 1,
                 quick: config.quick_acks,
                 repeat: false,
+                duplicate: None,
                 challenges: (now, 0),
             },
+            silence: Silence::new(now),
             agreed,
+            path_mtu: PathMtu::new(),
             timers: Timers::default(),
             pending: Pending::default(),
             ident: iss.0 as u16,
@@ -178,6 +208,7 @@ impl Connection {
         self.rcv_edge = self.rcv_nxt + u32::from(self.offer_window_in_syn());
         self.acking.last_sent = self.rcv_nxt;
         self.agreed.settle(now, &self.config, &repr.options);
+        self.start_path_mtu(now);
         // The window in a SYN is never scaled.
         self.snd_wnd = u32::from(repr.window);
         self.snd_wnd_max = self.snd_wnd;
@@ -236,9 +267,11 @@ impl Connection {
             Fin::NotYet => State::Established,
             _ => State::FinWait1,
         };
+        self.board.take_delivered();
         if self.repairing.syn_timed_out {
             self.rtt.raise_initial(RTO_AFTER_LOST_SYN);
         }
+        self.start_keepalive();
         self.pending.raise(Event::Connected);
     }
 

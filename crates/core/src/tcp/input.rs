@@ -52,15 +52,22 @@ impl Connection {
         }
     }
 
-    /// Steps one to four: timestamps, sequence, RST, SYN. Returns whether the segment is taken further.
+    /// Steps one to four: SYN, timestamps, sequence, RST. Returns whether the segment is taken further.
     fn take_control(&mut self, now: Instant, segment: &Segment) -> bool {
         let repr = &segment.repr;
         let is_reset = repr.flags.contains(Flags::RST);
+        // Wherever it lies and whatever options it has (RFC 5961, 4): a peer that has lost the connection
+        // and opens it anew learns of it by the answer, and resets it.
+        if repr.flags.contains(Flags::SYN) && !is_reset {
+            self.challenge(now);
+            return false;
+        }
         if self.agreed.timestamps && !is_reset {
             match repr.options.timestamps {
                 Some(stamps) if self.agreed.is_old(now, stamps.value) => {
                     self.stats.paws_drops += 1;
                     self.acking.due = true;
+                    self.report_old(segment);
                     return false;
                 }
                 Some(_) => {}
@@ -70,6 +77,7 @@ impl Connection {
         if !self.is_acceptable(segment) {
             if !is_reset {
                 self.acking.due = true;
+                self.report_old(segment);
                 self.restart_time_wait(now, segment);
             }
             return false;
@@ -81,10 +89,6 @@ impl Connection {
                 State::TimeWait => self.leave_time_wait(),
                 _ => self.enter_closed(Event::Reset),
             }
-            return false;
-        }
-        if repr.flags.contains(Flags::SYN) {
-            self.challenge(now);
             return false;
         }
         self.note_timestamp(now, segment);
@@ -143,7 +147,7 @@ impl Connection {
             return false;
         }
         if repr.ack.gt(self.snd_nxt) {
-            self.acking.due = true;
+            self.challenge(now);
             return false;
         }
         if repr.ack.lt(self.snd_una) {
@@ -155,20 +159,15 @@ impl Connection {
         }
         self.hear_echo(repr.flags);
         let window_changed = self.take_window(segment);
-        let newly_sacked = match self.agreed.repair {
-            Repair::Sack if !repr.options.sack.is_empty() => {
-                self.board.apply_sack(&repr.options.sack, self.snd_una, self.snd_nxt)
-            }
-            _ => 0,
-        };
+        let before = self.take_sacks(segment);
         if repr.ack.gt(self.snd_una) {
             self.advance(now, cx, repr.ack, repr.options.timestamps.map(|t| t.echo));
         } else {
             let is_pure = segment.sequence_len() == 0 && !window_changed;
-            self.take_duplicate_ack(now, is_pure, newly_sacked);
+            self.take_duplicate_ack(now, is_pure, before.newly_sacked);
         }
         self.timers.probes_unanswered = 0;
-        self.detect_loss(now);
+        self.judge_ack(now, &before, segment);
         self.answer_echo(now);
         self.step_closing(now);
         true
@@ -179,8 +178,8 @@ impl Connection {
             return;
         }
         let counts = match self.agreed.repair {
-            Repair::Sack => newly_sacked > 0,
-            Repair::NewReno | Repair::TimeoutOnly => is_pure,
+            Repair::Sack | Repair::Rack => newly_sacked > 0,
+            Repair::NewReno | Repair::Reno | Repair::TimeoutOnly => is_pure,
         };
         if counts {
             self.stats.dup_acks += 1;
@@ -204,6 +203,7 @@ impl Connection {
         let acked = self.board.ack_to(ack);
         self.snd_una = ack;
         self.send.acked(acked.payload);
+        self.note_size_acked();
         self.stats.bytes_acked += u64::from(acked.payload);
         if acked.fin {
             self.fin = Fin::Acked;
@@ -282,6 +282,7 @@ impl Connection {
         let skip = if seq.lt(self.rcv_nxt) { self.rcv_nxt - seq } else { 0 };
         let room = self.rcv_edge - seq.max(self.rcv_nxt);
         let len = segment.payload_len.saturating_sub(skip).min(room);
+        self.report_old(segment);
         if len == 0 {
             if segment.payload_len > 0 {
                 self.acking.due = true;
@@ -302,7 +303,9 @@ impl Connection {
             self.acking.repeat = true;
         }
         self.acking.due = true;
-        self.reassembly.insert(&mut cx.frames, piece);
+        if let Some((left, right)) = self.reassembly.insert(&mut cx.frames, piece) {
+            self.report_duplicate(left, right);
+        }
         while let Some(piece) = self.reassembly.pop(&mut cx.frames, self.rcv_nxt) {
             self.append(cx, piece);
         }
@@ -310,6 +313,7 @@ impl Connection {
     }
 
     /// Moves a piece that continues at `rcv_nxt` into the receive buffer.
+    #[inline(always)]
     pub(super) fn append(&mut self, cx: &mut Context, piece: Piece) {
         let bytes = cx.frames.bytes(piece.frame);
         let from = (piece.offset as usize).min(bytes.len());
@@ -324,6 +328,7 @@ impl Connection {
     }
 
     /// In-order data arrived: acknowledge now or hold it back (RFC 1122, 4.2.3.2).
+    #[inline]
     pub(super) fn schedule_ack(&mut self, now: Instant, cx: &mut Context, payload_len: u32) {
         self.acking.rcv_mss = self.acking.rcv_mss.max(payload_len);
         let unacked = self.rcv_nxt - self.acking.last_sent;
@@ -334,7 +339,7 @@ impl Connection {
         } else if unacked > held || self.config.delayed_ack.is_zero() {
             self.acking.due = true;
         } else if self.timers.delayed_ack.is_none() {
-            self.timers.delayed_ack = Some(now + self.config.delayed_ack);
+            self.timers.delayed_ack = Some(self.config.ack_deadline(now));
             cx.work.timer_arms += 1;
         }
     }

@@ -14,8 +14,11 @@ mod diagnostics;
 mod ecn;
 mod handshake;
 mod input;
+mod keepalive;
+mod mtu;
 mod options;
 mod output;
+mod pacing;
 mod predict;
 mod reassembly;
 mod receive_buffer;
@@ -25,6 +28,7 @@ mod runs;
 mod scoreboard;
 mod send_buffer;
 mod stats;
+mod time_wait;
 mod timer;
 mod tuple;
 mod window;
@@ -35,6 +39,7 @@ mod tests;
 pub use config::{Config, Profile};
 pub use diagnostics::Tokens;
 pub use handshake::reset_for;
+pub(crate) use options::stamp;
 pub use options::{MSS_DEFAULT, MSS_DEFAULT_V6, WINDOW_SHIFT_MAX};
 pub use runs::Chunk;
 pub use send_buffer::Data;
@@ -43,19 +48,23 @@ pub use tuple::Tuple;
 
 use crate::Context;
 use crate::cc::{self, CongestionControl};
-use crate::frame::Frame;
+use crate::frame::{Frame, Frames};
 use crate::seq::SeqNumber;
 use crate::time::{Duration, Instant};
 use crate::wire;
 use crate::wire::ipv4::Ecn;
 use ecn::EcnState;
+use keepalive::Silence;
+use mtu::PathMtu;
 use options::Agreed;
+use pacing::Pacer;
 use reassembly::Reassembly;
 use receive_buffer::ReceiveBuffer;
 use recovery::Repairing;
 use rtt::Estimator;
 use scoreboard::Scoreboard;
 use send_buffer::SendBuffer;
+use std::net::Ipv4Addr;
 use timer::Timers;
 
 /// A segment whose headers have been parsed and verified.
@@ -72,6 +81,21 @@ pub struct Segment {
 }
 
 impl Segment {
+    /// The segment in a packet of the usual shape, and the packet's addresses. None says only that it has to
+    /// be read step by step.
+    #[inline]
+    pub fn read(frames: &Frames, frame: Frame) -> Option<(Segment, Ipv4Addr, Ipv4Addr)> {
+        let (bytes, elided) = (frames.bytes(frame), frames.elided(frame));
+        let read = wire::tcp::read_stamped(bytes, elided)?;
+        let segment = Segment {
+            repr: read.repr,
+            ecn: read.ecn,
+            payload_offset: wire::tcp::STAMPED_LEN,
+            payload_len: (bytes.len() - wire::tcp::STAMPED_LEN) as u32 + elided,
+        };
+        (!frames.is_corrupt(frame)).then_some((segment, read.src, read.dst))
+    }
+
     /// Sequence numbers it takes: payload, SYN and FIN.
     pub fn sequence_len(&self) -> u32 {
         use wire::tcp::Flags;
@@ -172,6 +196,8 @@ struct Acking {
     quick: u8,
     /// The next acknowledgment is to be repeated unless another one follows.
     repeat: bool,
+    /// What arrived a second time, told with the next acknowledgment (RFC 2883).
+    duplicate: Option<(SeqNumber, SeqNumber)>,
     /// Challenge ACKs in the second that began here.
     challenges: (Instant, u8),
 }
@@ -181,6 +207,8 @@ struct Acking {
 pub struct Connection {
     config: Config,
     tuple: Tuple,
+    /// The headers of most segments, over IPv4.
+    template: Option<wire::tcp::Template>,
     state: State,
     stats: Stats,
     cc: Box<dyn CongestionControl>,
@@ -200,6 +228,7 @@ pub struct Connection {
     repairing: Repairing,
     ecn: EcnState,
     last_sent_at: Instant,
+    pacer: Pacer,
     probe_due: bool,
     /// The sequence number of a RST that leaves with the next poll.
     reset_due: Option<SeqNumber>,
@@ -213,8 +242,10 @@ pub struct Connection {
     /// Sequence number of the peer's FIN once it is known.
     peer_fin: Option<SeqNumber>,
     acking: Acking,
+    silence: Silence,
 
     agreed: Agreed,
+    path_mtu: PathMtu,
     timers: Timers,
     pending: Pending,
     ident: u16,
@@ -358,7 +389,7 @@ impl Connection {
     /// Windows and timing as they stand.
     pub fn snapshot(&self) -> Snapshot {
         Snapshot {
-            cwnd: self.cc.cwnd(),
+            cwnd: self.window(),
             ssthresh: self.cc.ssthresh(),
             snd_wnd: self.snd_wnd,
             rcv_wnd: self.rcv_wnd(),
@@ -410,6 +441,7 @@ impl Connection {
     ) {
         cx.work.segments_received += 1;
         self.stats.segments_received += 1;
+        self.silence.heard_at = now;
         let predicted = self.config.header_prediction && self.predict(now, cx, frame, segment);
         if !predicted {
             self.take_segment(now, cx, frame, segment);
@@ -444,13 +476,19 @@ impl Connection {
 
 #[cfg(test)]
 impl Connection {
+    /// What the peer will send next, and its newest timestamp.
+    pub(crate) fn newest_of_peer(&self) -> (SeqNumber, u32) {
+        (self.rcv_nxt, self.agreed.ts_recent())
+    }
+
     /// All state but the configuration and what counts the prediction itself.
     fn fingerprint(&self) -> String {
         let stats = Stats { predicted_acks: 0, predicted_data: 0, ..self.stats };
         let sending = (self.snd_una, self.snd_nxt, self.snd_wnd, self.snd_wl1, self.snd_wl2);
         let receiving = (self.rcv_nxt, self.rcv_edge, &self.receive, &self.reassembly);
         let rest = (&self.acking, &self.agreed, &self.timers, self.pending, self.fin);
-        let repair = (&self.board, &self.rtt, &self.repairing, &self.cc, &self.ecn);
+        let repair = (&self.board, &self.rtt, &self.repairing, &self.cc, &self.pacer, &self.ecn);
+        let repair = (repair, &self.path_mtu);
         format!("{:?}", (self.state, stats, sending, receiving, rest, repair))
     }
 }

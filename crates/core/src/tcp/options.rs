@@ -24,8 +24,17 @@ const TS_RECENT_LIFE: Duration = Duration::from_secs(24 * 24 * 3600);
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Repair {
     TimeoutOnly,
+    Reno,
     NewReno,
     Sack,
+    Rack,
+}
+
+impl Repair {
+    /// Whether SACK is offered and believed.
+    pub fn uses_sack(self) -> bool {
+        matches!(self, Repair::Sack | Repair::Rack)
+    }
 }
 
 /// What both ends agreed on.
@@ -69,8 +78,10 @@ impl Agreed {
             scaling: config.window_scale,
             repair: match config.recovery {
                 Recovery::TimeoutOnly => Repair::TimeoutOnly,
+                Recovery::Reno => Repair::Reno,
                 Recovery::NewReno => Repair::NewReno,
                 Recovery::Sack => Repair::Sack,
+                Recovery::Rack => Repair::Rack,
             },
             snd_shift: 0,
             rcv_shift: match config.window_scale {
@@ -91,7 +102,7 @@ impl Agreed {
             (true, Some(shift)) => self.snd_shift = shift.min(WINDOW_SHIFT_MAX),
             _ => (self.scaling, self.snd_shift, self.rcv_shift) = (false, 0, 0),
         }
-        if self.repair == Repair::Sack && !peer.sack_permitted {
+        if self.repair.uses_sack() && !peer.sack_permitted {
             self.repair = Repair::NewReno;
         }
         self.timestamps = config.timestamps && peer.timestamps.is_some();
@@ -109,7 +120,7 @@ impl Agreed {
         Options {
             mss: Some(own_mss(config).min(u32::from(u16::MAX)) as u16),
             window_scale: self.scaling.then_some(self.rcv_shift),
-            sack_permitted: self.repair == Repair::Sack,
+            sack_permitted: self.repair.uses_sack(),
             timestamps: self.stamps(now),
             ..Options::default()
         }
@@ -125,6 +136,11 @@ impl Agreed {
         SeqNumber(value).lt(SeqNumber(self.ts_recent)) && now - self.ts_recent_at < TS_RECENT_LIFE
     }
 
+    /// TS.Recent: the newest timestamp of the peer's in order.
+    pub fn ts_recent(&self) -> u32 {
+        self.ts_recent
+    }
+
     /// TS.Recent becomes `value`.
     pub fn remember(&mut self, now: Instant, value: u32) {
         self.ts_recent = value;
@@ -133,7 +149,7 @@ impl Agreed {
 }
 
 /// The timestamp clock: milliseconds, never 0 at the origin so that an echo of 0 means none.
-pub(super) fn stamp(now: Instant) -> u32 {
+pub(crate) fn stamp(now: Instant) -> u32 {
     (now.as_millis() as u32).wrapping_add(1)
 }
 

@@ -3,10 +3,10 @@
 
 use super::config::CwndUnit;
 use super::ecn::Packet;
-use super::options::Repair;
+use super::mtu::NextProbe;
 use super::runs::Chunk;
 use super::scoreboard::{Fate, Record};
-use super::{Connection, Fin, State};
+use super::{Connection, Fin, State, Tuple};
 use crate::Context;
 use crate::frame::Frame;
 use crate::seq::SeqNumber;
@@ -16,6 +16,8 @@ use crate::wire::ip::Addresses;
 use crate::wire::ipv4::{self, Ecn, Protocol};
 use crate::wire::ipv6;
 use crate::wire::tcp::{Flags, HEADER_LEN_MIN, Options, Repr, SACK_BLOCKS_MAX, SackBlocks};
+use crate::wire::tcp::{STAMPED_LEN, Stamped, Template};
+use std::net::SocketAddr;
 
 const TTL: u8 = 64;
 
@@ -34,6 +36,16 @@ impl Connection {
     /// The next packet that may leave now, none when nothing may: then nothing will until something
     /// happens.
     pub fn poll_transmit(&mut self, now: Instant, cx: &mut Context) -> Option<Frame> {
+        let is_idle = self.is_idle();
+        if is_idle && !cfg!(debug_assertions) {
+            return None;
+        }
+        let packet = self.next_packet(now, cx);
+        debug_assert!(!is_idle || packet.is_none(), "an idle connection had a packet to send");
+        packet
+    }
+
+    fn next_packet(&mut self, now: Instant, cx: &mut Context) -> Option<Frame> {
         if let Some(seq) = self.reset_due.take() {
             return Some(self.emit_reset(now, cx, seq));
         }
@@ -50,15 +62,38 @@ impl Connection {
         if let Some(segment) = self.next_new(now, cx) {
             return Some(self.send_new(now, cx, segment));
         }
+        if let Some(index) = self.next_probe().or_else(|| self.next_rescue(now)) {
+            return Some(self.send_record(now, cx, index));
+        }
         if std::mem::take(&mut self.probe_due) {
             self.stats.probes += 1;
             return Some(self.emit_empty(now, cx, self.snd_una - 1));
         }
-        if self.acking.due && self.state != State::SynSent && self.state != State::SynReceived {
+        if std::mem::take(&mut self.silence.probe_due) {
+            self.stats.keepalive_probes += 1;
+            return Some(self.emit_empty(now, cx, self.snd_una - 1));
+        }
+        if self.acking.due && self.state != State::SynSent {
             self.stats.pure_acks_sent += 1;
             return Some(self.emit_empty(now, cx, self.snd_nxt));
         }
         None
+    }
+
+    /// Whether [`Connection::poll_transmit`] has nothing to hand out and nothing to do, as far as a glance
+    /// tells: with data that may not leave yet it is not idle. All that `next_packet` looks at first stands
+    /// here too.
+    #[inline]
+    pub fn is_idle(&self) -> bool {
+        let probes = self.probe_due || self.silence.probe_due;
+        let owes = self.acking.due || probes || self.reset_due.is_some();
+        let repairs = self.board.has_lost() || !self.repairing.is_quiet();
+        let has_data = match self.fin {
+            Fin::NotYet => self.send.end() != self.snd_nxt,
+            Fin::Queued => true,
+            Fin::Sent | Fin::Acked => false,
+        };
+        !(owes || repairs || has_data || self.state == State::Closed)
     }
 
     /// The record to send (again) now.
@@ -66,16 +101,21 @@ impl Connection {
         if self.repairing.list.is_some() {
             return self.next_of_list(now, &cx.frames);
         }
-        if !self.board.has_lost() {
+        if !self.board.has_lost() || self.repairing.holds_resends() {
             return None;
         }
         let index = self.board.next_lost()?;
+        if self.board.record(index).payload() > self.agreed.mss {
+            self.cut_lost(now, index);
+        }
         let len = self.board.record(index).len;
-        (self.repairing.is_forced() || self.window_admits(len)).then_some(index)
+        let may_leave =
+            self.repairing.is_forced() || (self.window_admits(len) && !self.is_paced_out(now));
+        may_leave.then_some(index)
     }
 
     /// Whether the congestion window admits `len` more bytes in the network.
-    fn window_admits(&self, len: u32) -> bool {
+    pub(super) fn window_admits(&self, len: u32) -> bool {
         if self.ecn.waits() {
             return false;
         }
@@ -83,12 +123,14 @@ impl Connection {
             CwndUnit::Packets => self.board.len() < self.cwnd_packets(),
             CwndUnit::Bytes => {
                 let pipe = self.pipe();
-                pipe == 0 || pipe.saturating_add(len) <= self.cc.cwnd()
+                pipe == 0
+                    || pipe.saturating_add(len) <= self.window()
+                    || self.repairing.is_beyond_window()
             }
         }
     }
 
-    fn may_send_data(&self) -> bool {
+    pub(super) fn may_send_data(&self) -> bool {
         matches!(
             self.state,
             State::Established
@@ -101,7 +143,10 @@ impl Connection {
 
     /// The next new segment that may leave now: congestion window, offered window, Nagle, silly window.
     fn next_new(&mut self, now: Instant, cx: &mut Context) -> Option<NewSegment> {
-        if !self.may_send_data() || self.repairing.list.is_some() || self.board.has_lost() {
+        if !self.may_send_data() || self.repairing.list.is_some() {
+            return None;
+        }
+        if self.board.has_lost() && !self.repairing.is_beyond_window() {
             return None;
         }
         let fin_waits = self.fin == Fin::Queued;
@@ -113,7 +158,11 @@ impl Connection {
         let mss = self.agreed.mss;
         let payload = match unsent {
             0 => 0,
-            _ => self.send.chunk_len(self.snd_nxt, mss),
+            _ => match self.next_size_probe(now) {
+                NextProbe::None => self.send.chunk_len(self.snd_nxt, mss),
+                NextProbe::Now(payload) => payload,
+                NextProbe::Later => return None,
+            },
         };
         let last = payload == unsent;
         if !self.window_admits(payload) && payload > 0 {
@@ -124,6 +173,9 @@ impl Connection {
         if takes <= usable {
             let is_short = payload < mss && last && !fin_waits;
             if is_short && self.config.nagle && !self.board.is_empty() {
+                return None;
+            }
+            if self.is_paced_out(now) {
                 return None;
             }
             return Some(NewSegment { payload, fin: fin_waits && last });
@@ -168,17 +220,21 @@ impl Connection {
         if segment.fin {
             self.fin = Fin::Sent;
         }
+        self.note_size_sent(segment.payload);
         self.board.push(Record {
             seq: self.snd_nxt,
             len,
             sent_at: now,
+            order: 0,
             packet: None,
             transmissions: 0,
             fate: Fate::InFlight,
             syn: false,
             fin: segment.fin,
+            sacked_run: 1,
         });
         self.snd_nxt += len;
+        self.repairing.settle_new_send(self.snd_nxt, &mut self.stats);
         self.probe_due = false;
         self.timers.stop_persist();
         self.send_record(now, cx, self.board.len() - 1)
@@ -194,8 +250,10 @@ impl Connection {
         }
         self.board.sent(index, now);
         self.last_sent_at = now;
+        self.repairing.note_sent(record.len);
+        self.pace(now, record.payload());
         self.cc.on_sent(now, record.payload(), self.board.pipe());
-        self.start_retransmit_timer(now, cx);
+        self.start_retransmit_timer(now, cx, &record);
         let frame = self.emit_record(now, cx, &record);
         self.board.handed_out(index, cx.frames.ticket(frame));
         frame
@@ -282,16 +340,21 @@ impl Connection {
         let (flags, ecn) = self.ecn.dress(flags, packet);
         let window = self.offer_window();
         let timestamps = self.agreed.stamps(now);
+        let sack = self.sack_blocks(timestamps.is_some(), payload);
+        if let (Some(template), Some(timestamps), true) =
+            (self.template, timestamps, sack.is_empty())
+        {
+            let (ident, ack) = (self.ident, self.rcv_nxt);
+            let segment = Stamped { ident, ecn, seq, ack, flags, window, timestamps };
+            self.note_ack_sent(now);
+            return self.emit_stamped(cx, &template, &segment, payload);
+        }
         let repr = Repr {
             seq,
             ack: self.rcv_nxt,
             flags,
             window,
-            options: Options {
-                timestamps,
-                sack: self.sack_blocks(timestamps.is_some(), payload),
-                ..Options::default()
-            },
+            options: Options { timestamps, sack, ..Options::default() },
             ..self.ports()
         };
         self.note_ack_sent(now);
@@ -299,20 +362,25 @@ impl Connection {
     }
 
     /// As many SACK blocks as fit beside the payload.
+    #[inline]
     fn sack_blocks(&self, stamped: bool, payload: u32) -> SackBlocks {
-        if self.reassembly.is_empty() || self.agreed.repair != Repair::Sack {
+        let told_twice = self.acking.duplicate;
+        let nothing = self.reassembly.is_empty() && told_twice.is_none();
+        if nothing || !self.agreed.repair.uses_sack() {
             return SackBlocks::new();
         }
         let headers = self.tuple.addresses().header_len() + HEADER_LEN_MIN;
         let taken = headers + if stamped { 12 } else { 0 };
         let room = usize::from(self.config.mtu).saturating_sub(taken + payload as usize);
         let fitting = room.saturating_sub(SACK_BASE_LEN) / SACK_BLOCK_LEN;
-        self.reassembly.blocks(fitting.min(SACK_BLOCKS_MAX))
+        self.reassembly.blocks(fitting.min(SACK_BLOCKS_MAX), told_twice)
     }
 
     /// An acknowledgment leaves: none is owed any more.
+    #[inline]
     fn note_ack_sent(&mut self, now: Instant) {
         self.acking.due = false;
+        self.acking.duplicate = None;
         self.acking.last_sent = self.rcv_nxt;
         self.timers.delayed_ack = None;
         let repeat = std::mem::take(&mut self.acking.repeat);
@@ -320,6 +388,60 @@ impl Connection {
             (true, Some(after)) => Some(now + after),
             _ => None,
         };
+    }
+
+    /// What is prepared for the segments of this connection.
+    pub(super) fn template(tuple: &Tuple) -> Option<Template> {
+        match (tuple.local, tuple.remote) {
+            (SocketAddr::V4(local), SocketAddr::V4(remote)) => {
+                Some(Template::new(local, remote, TTL))
+            }
+            _ => None,
+        }
+    }
+
+    /// The packet around most segments: [`Connection::emit_packet`] writes the same, with more steps.
+    #[inline]
+    fn emit_stamped(
+        &mut self,
+        cx: &mut Context,
+        template: &Template,
+        segment: &Stamped,
+        payload: u32,
+    ) -> Frame {
+        let (real, elided) = self.payload(segment.seq, payload);
+        let frame = cx.frames.insert_with(STAMPED_LEN + real.len(), elided, |space| {
+            if let Some((headers, body)) = space.split_first_chunk_mut() {
+                let mut sum = Checksum::new();
+                sum.copy_bytes(body, real);
+                template.emit(headers, segment, sum, payload);
+            }
+        });
+        self.note_segment_sent(cx, payload, STAMPED_LEN as u32 + payload);
+        frame
+    }
+
+    /// Payload from the send buffer: bytes in memory, or zeros that are not.
+    #[inline]
+    fn payload(&self, seq: SeqNumber, len: u32) -> (&[u8], u32) {
+        let (real, elided): (&[u8], u32) = match len {
+            0 => (&[], 0),
+            _ => match self.send.chunk(seq, len) {
+                Chunk::Bytes(bytes) => (bytes, 0),
+                Chunk::Elided(n) => (&[], n as u32),
+            },
+        };
+        debug_assert_eq!(real.len() as u32 + elided, len);
+        (real, elided)
+    }
+
+    #[inline]
+    fn note_segment_sent(&mut self, cx: &mut Context, payload: u32, checksummed: u32) {
+        self.ident = self.ident.wrapping_add(1);
+        self.stats.segments_sent += 1;
+        cx.work.segments_sent += 1;
+        cx.work.bytes_copied += u64::from(payload);
+        cx.work.bytes_checksummed += u64::from(checksummed);
     }
 
     /// A packet of the connection's version of IP around one segment.
@@ -368,11 +490,7 @@ impl Connection {
                 (self.fill::<{ ipv6::HEADER_LEN }, _>(cx, repr, payload, src, dst, emit), 0)
             }
         };
-        self.ident = self.ident.wrapping_add(1);
-        self.stats.segments_sent += 1;
-        cx.work.segments_sent += 1;
-        cx.work.bytes_copied += u64::from(payload);
-        cx.work.bytes_checksummed += u64::from(segment_len) + ip_checksummed as u64;
+        self.note_segment_sent(cx, payload, segment_len + ip_checksummed as u32);
         frame
     }
 
@@ -388,14 +506,7 @@ impl Connection {
         emit_ip: impl FnOnce(&mut [u8]),
     ) -> Frame {
         let header_len = IP_LEN + repr.header_len();
-        let (real, elided): (&[u8], u32) = match payload {
-            0 => (&[], 0),
-            _ => match self.send.chunk(repr.seq, payload) {
-                Chunk::Bytes(bytes) => (bytes, 0),
-                Chunk::Elided(n) => (&[], n as u32),
-            },
-        };
-        debug_assert_eq!(real.len() as u32 + elided, payload);
+        let (real, elided) = self.payload(repr.seq, payload);
         cx.frames.insert_with(header_len + real.len(), elided, |space| {
             let (headers, body) = space.split_at_mut(header_len);
             let mut sum = Checksum::new();

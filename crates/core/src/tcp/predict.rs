@@ -50,6 +50,7 @@ impl Connection {
         }
     }
 
+    #[inline]
     fn predict_ack(
         &mut self,
         now: Instant,
@@ -61,9 +62,10 @@ impl Connection {
         if !(repr.ack.gt(self.snd_una) && repr.ack.le(self.snd_nxt)) {
             return false;
         }
-        self.note_timestamp(now, segment);
-        self.take_window(segment);
-        self.advance(now, cx, repr.ack, repr.options.timestamps.map(|t| t.echo));
+        self.note_expected(now, segment);
+        let echo = repr.options.timestamps.map(|t| t.echo);
+        self.advance(now, cx, repr.ack, echo);
+        self.learn_delivered(now, echo);
         self.timers.probes_unanswered = 0;
         cx.frames.remove(frame);
         self.stats.predicted_acks += 1;
@@ -71,6 +73,23 @@ impl Connection {
         true
     }
 
+    /// What `note_timestamp` and `take_window` leave of a segment whose timestamp is not old and whose window
+    /// is the one known.
+    #[inline]
+    fn note_expected(&mut self, now: Instant, segment: &Segment) {
+        let (seq, ack) = (segment.repr.seq, segment.repr.ack);
+        if let Some(stamps) = segment.repr.options.timestamps
+            && self.agreed.timestamps
+            && seq.le(self.acking.last_sent)
+        {
+            self.agreed.remember(now, stamps.value);
+        }
+        if self.snd_wl1.lt(seq) || (self.snd_wl1 == seq && self.snd_wl2.le(ack)) {
+            (self.snd_wl1, self.snd_wl2) = (seq, ack);
+        }
+    }
+
+    #[inline(always)]
     fn predict_data(
         &mut self,
         now: Instant,
@@ -84,8 +103,7 @@ impl Connection {
         if !in_order || !fits || !self.ecn.is_unmoved_by(segment.ecn) {
             return false;
         }
-        self.note_timestamp(now, segment);
-        self.take_window(segment);
+        self.note_expected(now, segment);
         self.timers.probes_unanswered = 0;
         let piece = Piece {
             seq: repr.seq,

@@ -46,20 +46,30 @@ impl Reassembly {
     }
 
     /// Takes a piece, or gives its frame back when nothing of it is new. Pieces it covers are given back.
-    pub fn insert(&mut self, frames: &mut Frames, mut piece: Piece) {
+    /// Returns the first range of it that was held already.
+    pub fn insert(
+        &mut self,
+        frames: &mut Frames,
+        mut piece: Piece,
+    ) -> Option<(SeqNumber, SeqNumber)> {
+        let mut twice = None;
         let at = self.pieces.partition_point(|p| p.seq.le(piece.seq));
         if let Some(before) = at.checked_sub(1).map(|i| self.pieces[i]) {
             let overlap = before.end() - piece.seq;
             if before.end().gt(piece.seq) {
+                twice = Some((piece.seq, before.end().min(piece.end())));
                 if overlap >= piece.len {
                     self.touch(before.seq);
                     frames.remove(piece.frame);
-                    return;
+                    return twice;
                 }
                 piece.skip(overlap);
             }
         }
         while let Some(after) = self.pieces.get(at).copied() {
+            if after.seq.lt(piece.end()) {
+                twice = twice.or(Some((after.seq, after.end().min(piece.end()))));
+            }
             if after.end().gt(piece.end()) {
                 piece.len = piece.len.min(after.seq - piece.seq);
                 break;
@@ -70,10 +80,11 @@ impl Reassembly {
         if piece.len == 0 {
             self.touch(piece.seq);
             frames.remove(piece.frame);
-            return;
+            return twice;
         }
         self.join(piece.seq, piece.end());
         self.pieces.insert(at, piece);
+        twice
     }
 
     /// Brings the range around `seq` to the front.
@@ -119,10 +130,11 @@ impl Reassembly {
         self.ranges.retain(|range| range.1.gt(rcv_nxt));
     }
 
-    /// What SACK tells, at most `max` ranges.
-    pub fn blocks(&self, max: usize) -> SackBlocks {
+    /// What SACK tells, at most `max` ranges: first what arrived twice, and what that is part of
+    /// (RFC 2883, 4).
+    pub fn blocks(&self, max: usize, told_twice: Option<(SeqNumber, SeqNumber)>) -> SackBlocks {
         let mut blocks = SackBlocks::new();
-        for (left, right) in self.ranges.iter().take(max) {
+        for (left, right) in told_twice.iter().chain(&self.ranges).take(max) {
             blocks.push(*left, *right);
         }
         blocks
@@ -170,13 +182,13 @@ mod tests {
         put(&mut held, &mut frames, 10, 10);
         put(&mut held, &mut frames, 40, 10);
         put(&mut held, &mut frames, 20, 5);
-        let blocks: Vec<_> = held.blocks(4).iter().map(|b| (b.0.0, b.1.0)).collect();
+        let blocks: Vec<_> = held.blocks(4, None).iter().map(|b| (b.0.0, b.1.0)).collect();
         assert_eq!(blocks, [(10, 25), (40, 50)]);
         put(&mut held, &mut frames, 42, 3);
-        assert_eq!(held.blocks(1).iter().next(), Some((SeqNumber(40), SeqNumber(50))));
+        assert_eq!(held.blocks(1, None).iter().next(), Some((SeqNumber(40), SeqNumber(50))));
         put(&mut held, &mut frames, 22, 30);
-        assert_eq!(held.blocks(4).len(), 1);
-        assert_eq!(held.blocks(4).iter().next(), Some((SeqNumber(10), SeqNumber(52))));
+        assert_eq!(held.blocks(4, None).len(), 1);
+        assert_eq!(held.blocks(4, None).iter().next(), Some((SeqNumber(10), SeqNumber(52))));
         held.clear(&mut frames);
         assert_eq!(frames.live(), 0);
     }
@@ -192,7 +204,7 @@ mod tests {
         assert_eq!((first.seq, first.len, first.offset), (SeqNumber(17), 3, 2));
         assert_eq!(held.pop(&mut frames, first.end()), None);
         held.settle(first.end());
-        assert_eq!(held.blocks(4).len(), 1);
+        assert_eq!(held.blocks(4, None).len(), 1);
         assert_eq!(frames.live(), 2);
     }
 }

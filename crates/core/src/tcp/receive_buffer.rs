@@ -15,6 +15,7 @@ impl ReceiveBuffer {
     }
 
     /// Appends `real` bytes and then `elided` zeros.
+    #[inline]
     pub fn append(&mut self, real: &[u8], elided: usize) {
         self.runs.push_bytes(real);
         self.runs.push_elided(elided);

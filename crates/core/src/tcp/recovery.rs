@@ -1,16 +1,23 @@
 //! Deciding what was lost, and what to do about it.
 //!
 //! One machine for all: the scoreboard says what is lost, `pipe` how much is in the network, and lost
-//! segments leave before new ones while `pipe` is below the congestion window (RFC 6675). NewReno has no
-//! SACK to fill the scoreboard, so each duplicate acknowledgment counts as one segment that left the
-//! network: the same as inflating the window (RFC 6582), without touching it.
+//! segments leave before new ones while `pipe` is below the congestion window (RFC 6675), which during
+//! fast recovery is that of PRR. NewReno has no SACK to fill the scoreboard, so each duplicate
+//! acknowledgment counts as one segment that left the network: the same as inflating the window
+//! (RFC 6582), without touching it.
 //!
-//! Deviation: with SACK the entry does not look at `recover`, and a segment lost a second time waits
-//! for the timer.
+//! Deviation: with SACK the entry does not look at `recover`, and without RACK a segment lost a second
+//! time waits for the timer.
 
+mod dsack;
 mod eifel;
+mod frto;
 mod linux_1_1;
 mod newreno;
+mod probe;
+mod prr;
+mod rack;
+mod reno;
 mod sack;
 
 pub(super) use linux_1_1::ResendList;
@@ -18,12 +25,32 @@ pub(super) use linux_1_1::ResendList;
 use super::config::{AfterTimeout, RtoRule};
 use super::options::Repair;
 use super::scoreboard::Acked;
-use super::{Connection, Event};
+use super::{Connection, Event, Segment};
 use crate::Context;
 use crate::cc::{Congestion, Phase};
 use crate::seq::SeqNumber;
 use crate::time::{Duration, Instant};
+use dsack::Episode;
 use eifel::Suspicion;
+use frto::Frto;
+use probe::Probe;
+use prr::{Progress, Prr};
+use rack::Rack;
+
+/// New segments on the first duplicates, beyond the congestion window (RFC 3042).
+const LIMITED_TRANSMIT: u32 = 2;
+
+/// What held before an acknowledgment was taken, and what its SACK option says.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Before {
+    pub snd_una: SeqNumber,
+    /// Sequence numbers not known to have arrived.
+    outstanding: u32,
+    /// Sequence numbers this one SACKs.
+    pub newly_sacked: u32,
+    /// What it reports to have arrived twice.
+    told_twice: Option<(SeqNumber, SeqNumber)>,
+}
 
 /// Where the repair of losses stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,7 +63,16 @@ pub(super) struct Repairing {
     force: bool,
     /// The retransmission timer was restarted for a partial acknowledgment (RFC 6582, "impatient").
     partial_seen: bool,
+    /// The end of the flight was sent again in this recovery (RFC 6675, rule 4 of NextSeg).
+    rescued: bool,
+    /// New segments that may leave whatever the congestion window says.
+    beyond_window: u8,
     suspicion: Suspicion,
+    rack: Rack,
+    probe: Probe,
+    prr: Option<Prr>,
+    frto: Frto,
+    episode: Option<Episode>,
     /// Timeouts without progress in between.
     timeouts: u32,
     /// A SYN of ours timed out.
@@ -53,7 +89,14 @@ impl Repairing {
             // The first SYN waits for no window.
             force: true,
             partial_seen: false,
+            rescued: false,
+            beyond_window: 0,
             suspicion: Suspicion::Decided,
+            rack: Rack::new(),
+            probe: Probe::default(),
+            prr: None,
+            frto: Frto::Off,
+            episode: None,
             timeouts: 0,
             syn_timed_out: false,
             list: None,
@@ -81,7 +124,24 @@ impl Repairing {
     }
     /// Nothing is being repaired and nothing points to a loss.
     pub fn is_quiet(&self) -> bool {
-        self.phase == Phase::Open && self.dup_acks == 0 && self.list.is_none()
+        self.phase == Phase::Open
+            && self.dup_acks == 0
+            && self.list.is_none()
+            && self.probe.is_idle()
+    }
+    /// Whether new data may leave whatever the congestion window says.
+    pub fn is_beyond_window(&self) -> bool {
+        self.beyond_window > 0
+    }
+    /// Whether what is lost waits for the answer to new data.
+    pub fn holds_resends(&self) -> bool {
+        self.frto == Frto::SentNew
+    }
+    /// `bytes` left.
+    pub fn note_sent(&mut self, bytes: u32) {
+        if let Some(prr) = &mut self.prr {
+            prr.on_sent(bytes);
+        }
     }
 }
 
@@ -89,12 +149,24 @@ impl Connection {
     /// Bytes believed to be in the network.
     pub(super) fn pipe(&self) -> u32 {
         let pipe = self.board.pipe();
+        let limit = match (self.repairing.phase, self.config.limited_transmit) {
+            (Phase::Open, true) => LIMITED_TRANSMIT,
+            (Phase::Open, false) => 0,
+            (Phase::Recovery | Phase::Loss, _) => u32::MAX,
+        };
         match self.agreed.repair {
-            Repair::NewReno => {
-                pipe.saturating_sub(self.repairing.dup_acks.saturating_mul(self.agreed.mss))
+            Repair::NewReno | Repair::Reno => {
+                let left = self.repairing.dup_acks.min(limit);
+                pipe.saturating_sub(left.saturating_mul(self.agreed.mss))
             }
-            Repair::Sack | Repair::TimeoutOnly => pipe,
+            Repair::Sack | Repair::Rack if limit == 0 => pipe + self.board.sacked(),
+            Repair::Sack | Repair::Rack | Repair::TimeoutOnly => pipe,
         }
+    }
+
+    /// What `pipe` is compared with: the congestion window, in fast recovery on its way to ssthresh.
+    pub(super) fn window(&self) -> u32 {
+        self.repairing.prr.as_ref().map_or(self.cc.cwnd(), Prr::window)
     }
 
     /// Takes the round-trip sample an acknowledgment gives, if it is a clean one (Karn).
@@ -131,6 +203,8 @@ impl Connection {
     /// The state of repair after `snd_una` has advanced and before the window grows.
     pub(super) fn recover_on_advance(&mut self, now: Instant, acked: &Acked, echo: Option<u32>) {
         self.repairing.timeouts = 0;
+        self.cancel_due_probe();
+        self.repairing.rack.on_advance(self.snd_una);
         if self.undo_if_spurious(now, echo) {
             return;
         }
@@ -142,45 +216,136 @@ impl Connection {
                 if self.snd_una.gt(self.repairing.recover) {
                     self.repairing.recover = self.snd_una - 1;
                 }
+                let una = self.snd_una;
+                self.repairing.episode = self.repairing.episode.filter(|e| !e.is_past(una));
             }
             _ if complete => self.end_repair(now),
             Phase::Loss => self.repairing.dup_acks = 0,
             Phase::Recovery => match self.agreed.repair {
                 Repair::NewReno => self.newreno_partial_ack(acked),
-                Repair::Sack | Repair::TimeoutOnly => {}
+                Repair::Reno => self.end_repair(now),
+                Repair::Sack | Repair::Rack => self.repairing.partial_seen = true,
+                Repair::TimeoutOnly => {}
             },
         }
     }
 
     fn end_repair(&mut self, now: Instant) {
-        self.repairing.phase = Phase::Open;
-        self.repairing.dup_acks = 0;
-        self.repairing.force = false;
+        self.leave_repair();
+        self.repairing.rack.on_recovery_end();
+        if let Some(episode) = &mut self.repairing.episode {
+            episode.on_end(self.snd_nxt);
+        }
         self.cc.on_recovery_end(now);
     }
 
-    /// Looks whether the acknowledgment just taken proves a loss.
-    pub(super) fn detect_loss(&mut self, now: Instant) {
-        let lost = match self.agreed.repair {
-            Repair::TimeoutOnly => false,
-            Repair::NewReno => self.newreno_finds_loss(),
-            Repair::Sack => self.sack_finds_loss(),
-        };
-        if lost && self.repairing.phase == Phase::Open && !self.board.is_empty() {
-            self.enter_recovery(now);
+    fn leave_repair(&mut self) {
+        self.repairing.phase = Phase::Open;
+        self.repairing.dup_acks = 0;
+        self.repairing.force = false;
+        self.repairing.prr = None;
+        self.stop_frto();
+    }
+
+    /// All that was sent again had arrived: the reaction to the loss is taken back.
+    fn undo(&mut self, now: Instant) {
+        self.stats.undos += 1;
+        if self.repairing.phase == Phase::Recovery {
+            self.repairing.rack.on_undo();
+        }
+        self.board.unmark_lost();
+        self.leave_repair();
+        self.repairing.episode = None;
+        self.cc.on_undo(now);
+        self.ecn.uncut();
+        self.rtt.forget_backoff();
+    }
+
+    /// What was lost was one probe of the path's MTU: the reaction is taken back, the loss stays.
+    pub(super) fn take_back_reaction(&mut self, now: Instant) {
+        self.leave_repair();
+        self.repairing.episode = None;
+        self.cc.on_undo(now);
+        self.ecn.uncut();
+    }
+
+    /// What is to be compared with after a step.
+    fn before_ack(&self) -> Before {
+        Before {
+            snd_una: self.snd_una,
+            outstanding: self.board.outstanding(),
+            newly_sacked: 0,
+            told_twice: None,
         }
     }
 
-    fn enter_recovery(&mut self, now: Instant) {
+    /// Before an acknowledgment is taken: what its SACK option says goes to the scoreboard.
+    pub(super) fn take_sacks(&mut self, segment: &Segment) -> Before {
+        let mut before = self.before_ack();
+        let (ack, sack) = (segment.repr.ack, &segment.repr.options.sack);
+        if self.agreed.repair.uses_sack() && !sack.is_empty() {
+            before.told_twice = dsack::duplicate_in(sack, ack).filter(|_| self.config.dsack);
+            before.newly_sacked = self.board.apply_sack(sack, ack, self.snd_nxt);
+        }
+        before
+    }
+
+    /// After an acknowledgment was taken: what it proves of what was sent.
+    pub(super) fn judge_ack(&mut self, now: Instant, before: &Before, segment: &Segment) {
+        let echo = segment.repr.options.timestamps.map(|stamps| stamps.echo);
+        let told = self.learn_delivered(now, echo);
+        self.take_probe_answer(now, before, segment);
+        if let Some(block) = before.told_twice {
+            self.take_duplicate(now, block);
+        }
+        self.take_frto_answer(now, before, &told);
+        self.repair_losses(now, before);
+        self.board.settle_reach();
+    }
+
+    /// Looks what is lost now, enters fast recovery for it, and says what may leave until the next
+    /// acknowledgment.
+    fn repair_losses(&mut self, now: Instant, before: &Before) {
+        let found = match self.agreed.repair {
+            Repair::TimeoutOnly => false,
+            Repair::Reno => self.reno_finds_loss(),
+            Repair::NewReno => self.newreno_finds_loss(),
+            Repair::Sack => self.sack_finds_loss(),
+            Repair::Rack => self.rack_finds_loss(now),
+        };
+        if found && self.repairing.phase == Phase::Open && !self.board.is_empty() {
+            self.enter_recovery(now, before);
+        }
+        let pipe = self.board.pipe();
+        if let Some(prr) = &mut self.repairing.prr {
+            let advanced = self.snd_una.gt(before.snd_una);
+            let progress = if advanced && !found { Progress::Good } else { Progress::Doubtful };
+            let delivered = before.outstanding.saturating_sub(self.board.outstanding());
+            prr.on_ack(delivered, pipe, self.agreed.mss, progress);
+        }
+    }
+
+    fn enter_recovery(&mut self, now: Instant, before: &Before) {
         self.stats.fast_recoveries += 1;
         self.repairing.phase = Phase::Recovery;
         self.repairing.recover = self.snd_nxt;
         self.repairing.force = true;
         self.repairing.partial_seen = false;
+        self.repairing.rescued = false;
         self.repairing.suspicion = Suspicion::Open;
-        self.board.mark_front_lost();
+        self.repairing.episode = Some(Episode::new(self.snd_una));
+        self.repairing.probe = Probe::default();
+        self.repairing.beyond_window = 0;
+        if self.agreed.repair != Repair::Rack {
+            self.board.mark_front_lost();
+        }
         self.tell_loss(now);
-        self.timers.retransmit = Some(now + self.rtt.rto());
+        if self.config.prr && self.agreed.repair.uses_sack() {
+            // What was SACKed before is neither in the network nor delivered during the recovery.
+            self.repairing.prr = Some(Prr::new(self.cc.cwnd(), before.outstanding));
+        }
+        self.timers.probe = None;
+        self.timers.retransmit = Some(self.rtt.deadline(now));
     }
 
     /// The retransmission timer expired (RFC 6298, 5.4 to 5.6).
@@ -202,11 +367,15 @@ impl Connection {
             return;
         }
         self.rtt.back_off();
-        self.timers.retransmit = Some(now + self.rtt.rto());
+        self.timers.retransmit = Some(self.rtt.deadline(now));
+        self.timers.probe = None;
         cx.work.timer_arms += 1;
+        self.repairing.probe = Probe::default();
+        self.repairing.beyond_window = 0;
         if front.syn {
             self.repairing.syn_timed_out = true;
         } else {
+            self.start_frto();
             let sign = match self.repairing.timeouts {
                 1 => Congestion::Timeout,
                 _ => Congestion::TimeoutAgain,
@@ -215,15 +384,18 @@ impl Connection {
             self.ecn.cut_by_loss(self.snd_nxt);
             self.repairing.phase = Phase::Loss;
         }
+        self.repairing.prr = None;
         self.repairing.recover = self.snd_nxt;
         self.repairing.dup_acks = 0;
         self.repairing.force = true;
         if self.repairing.timeouts == 1 {
             self.repairing.suspicion = Suspicion::Open;
+            self.repairing.episode = Some(Episode::new(self.snd_una));
         }
-        match self.config.after_timeout {
-            AfterTimeout::SlowStart => self.board.mark_all_lost(),
-            AfterTimeout::ResendListByCwnd => self.start_resend_list(),
+        match (self.config.after_timeout, self.agreed.repair) {
+            (AfterTimeout::ResendListByCwnd, _) => self.start_resend_list(),
+            (AfterTimeout::SlowStart, Repair::Rack) => self.rack_mark_timeout(now),
+            (AfterTimeout::SlowStart, _) => self.board.mark_all_lost(),
         }
     }
 
@@ -231,6 +403,11 @@ impl Connection {
     pub(super) fn note_resend(&mut self, now: Instant) {
         self.repairing.force = false;
         self.stats.retransmissions += 1;
+        if self.repairing.phase != Phase::Open
+            && let Some(episode) = &mut self.repairing.episode
+        {
+            episode.on_resend();
+        }
         self.suspect(now);
     }
 }

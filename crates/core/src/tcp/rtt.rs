@@ -1,4 +1,5 @@
-//! Round-trip estimation and the retransmission timeout: RFC 6298, and the rule of Linux 1.1.
+//! Round-trip estimation and the retransmission timeout: RFC 6298, and the rules of Linux 1.1 and of
+//! 4.3BSD. The shortest round trip of the last minutes is kept beside them (RFC 8985, 6.2 step 1).
 //!
 //! Deviation: the clock granularity G of RFC 6298 is one nanosecond, so the term max(G, 4·RTTVAR) is
 //! 4·RTTVAR; the floor is configured instead.
@@ -9,6 +10,35 @@ use crate::time::{Duration, Instant};
 /// Linux 1.1 counted time in ticks of 10 ms.
 const TICK: Duration = Duration::from_millis(10);
 
+/// 4.3BSD counted time in ticks of its slow timer.
+const SLOW_TICK: Duration = Duration::from_millis(500);
+
+/// How long the shortest round trip is remembered, at least; twice as long at most.
+const RTT_MIN_LIFE: Duration = Duration::from_secs(300);
+
+/// The shortest round trip of this window of time and of the one before.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+struct Shortest {
+    since: Instant,
+    this: Option<Duration>,
+    last: Option<Duration>,
+}
+
+impl Shortest {
+    fn sample(&mut self, now: Instant, rtt: Duration) {
+        if now - self.since >= RTT_MIN_LIFE {
+            (self.since, self.last, self.this) = (now, self.this, None);
+        }
+        if self.this.is_none_or(|this| rtt < this) {
+            self.this = Some(rtt);
+        }
+    }
+    fn get(&self) -> Duration {
+        let known = self.this.into_iter().chain(self.last);
+        known.min().unwrap_or(Duration::ZERO)
+    }
+}
+
 /// The estimator and its backoff.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Estimator {
@@ -17,7 +47,8 @@ pub(super) struct Estimator {
     max: Duration,
     srtt: Option<Duration>,
     rttvar: Duration,
-    /// Linux 1.1: eight times the mean and four times the deviation, in ticks.
+    shortest: Shortest,
+    /// Linux 1.1 and 4.3BSD: eight times the mean and four times the deviation, in ticks.
     srtt8: u64,
     mdev4: u64,
     /// Timeout without backoff.
@@ -34,6 +65,7 @@ impl Estimator {
             max: config.rto_max,
             srtt: None,
             rttvar: Duration::ZERO,
+            shortest: Shortest::default(),
             srtt8: 0,
             mdev4: 0,
             base: config.rto_initial,
@@ -52,6 +84,20 @@ impl Estimator {
     /// The timeout now in force.
     pub fn rto(&self) -> Duration {
         (self.base * (1u64 << self.backoff.min(32))).min(self.max)
+    }
+    /// The shortest round trip of the last minutes; zero before the first sample.
+    pub fn rtt_min(&self) -> Duration {
+        self.shortest.get()
+    }
+    /// When the timeout that begins now ends: in 4.3BSD with a tick of the slow timer.
+    pub fn deadline(&self, now: Instant) -> Instant {
+        match self.rule {
+            RtoRule::Rfc6298 | RtoRule::Linux11 => now + self.rto(),
+            RtoRule::Bsd43 => {
+                let count = self.rto().as_nanos().div_ceil(SLOW_TICK.as_nanos());
+                Instant::ZERO + SLOW_TICK * (ticks(now, SLOW_TICK) + count)
+            }
+        }
     }
     /// The timeout without its doublings.
     pub fn rto_base(&self) -> Duration {
@@ -78,8 +124,12 @@ impl Estimator {
     pub fn sample_between(&mut self, sent_at: Instant, now: Instant) -> Duration {
         match self.rule {
             RtoRule::Rfc6298 => self.sample(now - sent_at),
-            RtoRule::Linux11 => self.sample_ticks(ticks(now) - ticks(sent_at)),
+            RtoRule::Linux11 => self.sample_ticks(ticks(now, TICK) - ticks(sent_at, TICK)),
+            RtoRule::Bsd43 => {
+                self.sample_slow_ticks(ticks(now, SLOW_TICK) - ticks(sent_at, SLOW_TICK));
+            }
         }
+        self.shortest.sample(now, now - sent_at);
         now - sent_at
     }
 
@@ -125,10 +175,29 @@ impl Estimator {
         self.base = rto.max(self.min).min(self.max);
         self.backoff = 0;
     }
+
+    /// 4.3BSD: mean and deviation in ticks, neither below the least that can be told, timeout = mean + 4
+    /// deviations. A segment that is acknowledged within its tick counts one.
+    fn sample_slow_ticks(&mut self, elapsed: u64) {
+        match self.srtt {
+            None => (self.srtt8, self.mdev4) = ((elapsed + 1) * 8, (elapsed + 1) * 2),
+            Some(_) => {
+                let mean = self.srtt8 / 8;
+                let error = elapsed.abs_diff(mean);
+                self.srtt8 = (self.srtt8 + elapsed).saturating_sub(mean).max(1);
+                self.mdev4 = (self.mdev4 + error).saturating_sub(self.mdev4 / 4).max(1);
+            }
+        }
+        self.srtt = Some(SLOW_TICK * self.srtt8 / 8);
+        self.rttvar = SLOW_TICK * self.mdev4 / 4;
+        let rto = SLOW_TICK * (self.srtt8 / 8 + self.mdev4);
+        self.base = rto.max(self.min).min(self.max);
+        self.backoff = 0;
+    }
 }
 
-fn ticks(at: Instant) -> u64 {
-    at.as_nanos() / TICK.as_nanos()
+fn ticks(at: Instant, tick: Duration) -> u64 {
+    at.as_nanos() / tick.as_nanos()
 }
 
 #[cfg(test)]
@@ -168,6 +237,38 @@ mod tests {
         assert_eq!(rtt.rto(), Duration::from_secs(120));
         rtt.sample(MS(1));
         assert_eq!(rtt.rto(), MS(200));
+    }
+
+    #[test]
+    fn bsd_counts_in_half_seconds_and_waits_at_least_a_second() {
+        let mut rtt = Estimator::new(&Config::new(Profile::Bsd43, 1500));
+        assert_eq!(rtt.rto(), Duration::from_secs(6));
+        let at = |ms| Instant::ZERO + MS(ms);
+        // Whole ticks: a deviation of three quarters of one never falls.
+        for _ in 0..12 {
+            rtt.sample_between(at(10), at(30));
+            assert_eq!(rtt.rto(), MS(1500));
+        }
+        assert_eq!(rtt.deadline(at(700)), at(2000), "counted from the last tick");
+        for _ in 0..40 {
+            rtt.sample_between(at(0), at(2000));
+        }
+        assert_eq!(rtt.srtt(), Some(MS(2000)));
+        assert!(rtt.rto() >= MS(2500));
+    }
+
+    #[test]
+    fn the_shortest_round_trip_is_forgotten_after_minutes() {
+        let mut rtt = Estimator::new(&Config::new(Profile::Modern, 1500));
+        let sample = |rtt: &mut Estimator, s: u64, ms: u64| {
+            let sent = Instant::ZERO + Duration::from_secs(s);
+            rtt.sample_between(sent, sent + MS(ms));
+            rtt.rtt_min()
+        };
+        assert_eq!(sample(&mut rtt, 0, 20), MS(20));
+        assert_eq!(sample(&mut rtt, 299, 30), MS(20));
+        assert_eq!(sample(&mut rtt, 301, 40), MS(20));
+        assert_eq!(sample(&mut rtt, 602, 50), MS(40));
     }
 
     #[test]

@@ -66,6 +66,7 @@ impl Runs {
     }
 
     /// Appends real bytes.
+    #[inline]
     pub fn push_bytes(&mut self, bytes: &[u8]) {
         if !bytes.is_empty() {
             self.open(Kind::Real);
@@ -75,6 +76,7 @@ impl Runs {
     }
 
     /// Appends zeros that exist in length only.
+    #[inline]
     pub fn push_elided(&mut self, n: usize) {
         if n > 0 {
             self.open(Kind::Elided);
@@ -82,14 +84,20 @@ impl Runs {
         }
     }
 
+    #[inline]
     fn open(&mut self, kind: Kind) {
         if self.runs.back().is_none_or(|run| run.kind != kind) {
-            self.runs.push_back(Run {
-                kind,
-                start: self.end,
-                real_before: self.real_start + (self.real.len() - self.dead) as u64,
-            });
+            self.start_run(kind);
         }
+    }
+
+    #[inline(never)]
+    fn start_run(&mut self, kind: Kind) {
+        self.runs.push_back(Run {
+            kind,
+            start: self.end,
+            real_before: self.real_start + (self.real.len() - self.dead) as u64,
+        });
     }
 
     /// At most `max` bytes of one kind from `offset` on.

@@ -1,13 +1,20 @@
 //! What is in flight: one record per segment sent and not yet acknowledged, and what became of it.
 //!
-//! Records lie in order of sequence without gaps, so a place is found by binary search. Every step is
-//! O(1) amortised: cursors only move forward within one episode of loss, and the SACK blocks of the
-//! last acknowledgment are remembered so that only what is new in a block is visited.
+//! Records lie in order of sequence without gaps, so a place is guessed from the distance or found by
+//! binary search. Every step beside that is O(1) amortised, however large the window: cursors only move
+//! forward, the first record of what a SACK block covers knows how far it reaches, and what was sent once
+//! is in order of transmission as it lies, so that only what was sent again needs a queue of its own.
+
+mod cut;
+mod judge;
+#[cfg(test)]
+mod tests;
 
 use crate::frame::Ticket;
 use crate::seq::SeqNumber;
 use crate::time::Instant;
 use crate::wire::tcp::SackBlocks;
+use judge::Above;
 use std::collections::VecDeque;
 
 /// What is believed of one segment.
@@ -31,17 +38,94 @@ pub(super) struct Record {
     pub len: u32,
     /// When it was last sent.
     pub sent_at: Instant,
+    /// Which of all sendings that was.
+    pub order: u32,
     /// The packet it was last sent in.
     pub packet: Option<Ticket>,
     pub transmissions: u8,
     pub fate: Fate,
     pub syn: bool,
     pub fin: bool,
+    /// Of a SACKed record: so many from it on are known to be SACKed, itself included.
+    pub sacked_run: u32,
+}
+
+/// One sending of a segment.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Sending {
+    /// When it left.
+    pub at: Instant,
+    /// Its place in the order of all sendings, modulo 2^32.
+    pub order: u32,
+    /// Where the segment ends.
+    pub end: SeqNumber,
+}
+
+/// Whether one sending was before another: never half of the space apart.
+fn is_before(order: u32, other: u32) -> bool {
+    (order.wrapping_sub(other) as i32) < 0
+}
+
+impl Sending {
+    /// Whether it left earlier than `other` (RFC 8985, 6.2: RACK_sent_after). What leaves in the same
+    /// instant is told apart too.
+    pub fn is_before(self, other: Sending) -> bool {
+        is_before(self.order, other.order)
+    }
+}
+
+/// How an arrival was told.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Told {
+    Acked,
+    Sacked,
+}
+
+/// What acknowledgments told of single segments, SACKed or acknowledged, since it was last taken.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub(super) struct Delivered {
+    /// The last sent of those that were sent once.
+    pub original: Option<Sending>,
+    /// The last sent of those that were sent again, acknowledged or SACKed: which of its sendings arrived
+    /// is not known. The echo in an acknowledgment is about what it acknowledges, not what it SACKs.
+    pub resent: Option<Sending>,
+    pub resent_sacked: Option<Sending>,
+    /// Where the lowest of those that were sent once ends.
+    pub original_low: Option<SeqNumber>,
+    /// One that was sent once arrived after one above it.
+    pub reordered: bool,
+}
+
+impl Delivered {
+    fn note(&mut self, record: &Record, told: Told, overtaken: bool) {
+        let sending = record.sending();
+        if record.transmissions > 1 {
+            let place = match told {
+                Told::Acked => &mut self.resent,
+                Told::Sacked => &mut self.resent_sacked,
+            };
+            if place.is_none_or(|last| last.is_before(sending)) {
+                *place = Some(sending);
+            }
+            return;
+        }
+        if self.original.is_none_or(|last| last.is_before(sending)) {
+            self.original = Some(sending);
+        }
+        if self.original_low.is_none_or(|low| sending.end.lt(low)) {
+            self.original_low = Some(sending.end);
+        }
+        self.reordered |= overtaken;
+    }
 }
 
 impl Record {
     pub fn end(&self) -> SeqNumber {
         self.seq + self.len
+    }
+    /// Its last sending.
+    pub fn sending(&self) -> Sending {
+        Sending { at: self.sent_at, order: self.order, end: self.end() }
     }
     /// Payload bytes.
     pub fn payload(&self) -> u32 {
@@ -72,14 +156,42 @@ pub(super) struct Scoreboard {
     first: u64,
     flight: u32,
     sacked: u32,
+    sacked_segments: u32,
     lost: u32,
     /// One past the number of the highest SACKed record.
     sacked_end: u64,
-    /// Records below have been judged by SACK.
+    /// The same before the acknowledgment that is being taken.
+    reach: u64,
+    /// Records below have been judged by what is SACKed above them, and what that is above all these.
     judged_end: u64,
-    /// No lost record lies below.
+    above: Above,
+    /// Records below that were sent once have been judged by time.
+    overdue_end: u64,
+    /// Records sent, first and repeated.
+    sends: u32,
+    /// What was sent again, in order of transmission: the record's number and which sending it was.
+    /// Entries may be out of date.
+    resent: VecDeque<(u64, u32)>,
+    /// No lost record lies below but those in `lost_again`.
     resend_from: u64,
-    last_sack: SackBlocks,
+    /// Numbers of records whose last resending was lost too. Entries may be out of date.
+    lost_again: VecDeque<u64>,
+    delivered: Delivered,
+    visits: Visits,
+}
+
+/// Records looked at, counted for the tests.
+#[derive(Clone, Default, Debug)]
+struct Visits(#[cfg(test)] u64);
+
+impl Visits {
+    #[inline]
+    fn note(&mut self) {
+        #[cfg(test)]
+        {
+            self.0 += 1;
+        }
+    }
 }
 
 impl Scoreboard {
@@ -113,15 +225,43 @@ impl Scoreboard {
     pub fn pipe(&self) -> u32 {
         self.flight - self.sacked - self.lost
     }
-    /// Whether SACK or a loss has left its mark on any record.
+    /// Sequence numbers not yet known to have arrived.
+    pub fn outstanding(&self) -> u32 {
+        self.flight - self.sacked
+    }
+    /// Whether SACK, a loss or a resending has left its mark on any record.
     pub fn is_marked(&self) -> bool {
-        self.sacked | self.lost != 0
+        self.sacked | self.lost != 0 || !self.resent.is_empty()
+    }
+    /// Sequence numbers that wait to be sent again.
+    pub fn lost(&self) -> u32 {
+        self.lost
     }
     pub fn has_lost(&self) -> bool {
         self.lost != 0
     }
     pub fn has_sacked(&self) -> bool {
         self.sacked != 0
+    }
+    /// Sequence numbers SACKed.
+    pub fn sacked(&self) -> u32 {
+        self.sacked
+    }
+    /// Segments SACKed.
+    pub fn sacked_segments(&self) -> u32 {
+        self.sacked_segments
+    }
+    /// The last record, unless it is SACKed.
+    pub fn unsacked_tail(&self) -> Option<&Record> {
+        self.records.back().filter(|r| r.fate != Fate::Sacked)
+    }
+    /// What was learnt of single segments since this was last called.
+    pub fn take_delivered(&mut self) -> Delivered {
+        std::mem::take(&mut self.delivered)
+    }
+    /// The acknowledgment has been taken.
+    pub fn settle_reach(&mut self) {
+        self.reach = self.sacked_end;
     }
 
     /// Takes off everything below `una`.
@@ -136,7 +276,12 @@ impl Scoreboard {
             let len = if whole { front.len } else { una - front.seq };
             self.flight -= len;
             match front.fate {
-                Fate::Sacked => self.sacked -= len,
+                Fate::Sacked => {
+                    self.sacked -= len;
+                    if self.first >= self.judged_end {
+                        self.above.bytes -= len;
+                    }
+                }
                 Fate::Lost => self.lost -= len,
                 Fate::InFlight | Fate::Resent => {}
             }
@@ -160,51 +305,72 @@ impl Scoreboard {
                 acked.payload -= 1;
             }
             acked.records += 1;
-            self.records.pop_front();
+            if front.fate == Fate::Sacked {
+                self.pop_sacked_front();
+            } else {
+                self.delivered.note(front, Told::Acked, self.first < self.reach);
+                self.records.pop_front();
+            }
             self.first += 1;
         }
         if ambiguous {
             acked.sampled_from = None;
         }
+        while self.resent.front().is_some_and(|entry| entry.0 < self.first) {
+            self.resent.pop_front();
+        }
         acked
     }
 
-    /// Marks what `blocks` cover; returns how many sequence numbers are newly covered.
+    fn pop_sacked_front(&mut self) {
+        self.records.pop_front();
+        self.sacked_segments -= 1;
+        let ends_run = self.records.front().is_none_or(|next| next.fate != Fate::Sacked);
+        if self.first >= self.judged_end && ends_run {
+            self.above.runs -= 1;
+        }
+    }
+
+    /// Marks what `blocks` cover; returns how many sequence numbers are newly covered. Blocks at or
+    /// below `una` tell of duplicates (RFC 2883), those beyond what was sent are nonsense.
     pub fn apply_sack(&mut self, blocks: &SackBlocks, una: SeqNumber, nxt: SeqNumber) -> u32 {
         let mut newly = 0;
         for (left, right) in blocks.iter() {
-            // Blocks at or below una are D-SACK (RFC 2883); those beyond what was sent are nonsense.
-            if !left.lt(right) || left.le(una) || right.gt(nxt) {
-                continue;
+            if left.lt(right) && left.gt(una) && right.le(nxt) {
+                newly += self.sack_range(left, right);
             }
-            let known = self.last_sack.iter().find(|k| k.0 == left && k.1.le(right));
-            let from = known.map_or(left, |k| k.1);
-            newly += self.sack_range(left, from, right);
         }
-        self.last_sack = *blocks;
         newly
     }
 
-    /// Covers `[left, right)`, of which what ends at or before `from` is known already.
-    fn sack_range(&mut self, left: SeqNumber, from: SeqNumber, right: SeqNumber) -> u32 {
-        let mut newly = 0;
-        let mut index = self.records.partition_point(|r| r.end().le(from));
-        if self.records.get(index).is_some_and(|r| r.seq.lt(left)) {
-            index += 1;
+    /// The first record that begins at or after `seq`.
+    fn place_of(&self, seq: SeqNumber) -> usize {
+        let Some(front) = self.records.front().filter(|front| front.seq.lt(seq)) else {
+            return 0;
+        };
+        // Most segments are of one size.
+        let guess = ((seq - front.seq) / front.len) as usize;
+        match self.records.get(guess) {
+            Some(record) if record.seq == seq => guess,
+            _ => self.records.partition_point(|r| r.seq.lt(seq)),
         }
-        while let Some(record) = self.records.get_mut(index) {
-            if record.end().gt(right) {
-                break;
-            }
-            if record.fate != Fate::Sacked {
-                if record.fate == Fate::Lost {
-                    self.lost -= record.len;
-                }
-                record.fate = Fate::Sacked;
-                self.sacked += record.len;
+    }
+
+    fn sack_range(&mut self, left: SeqNumber, right: SeqNumber) -> u32 {
+        let start = self.place_of(left);
+        let (mut index, mut newly) = (start, 0);
+        while let Some(record) = self.records.get(index).filter(|r| r.end().le(right)) {
+            self.visits.note();
+            if record.fate == Fate::Sacked {
+                index += record.sacked_run as usize;
+            } else {
                 newly += record.len;
+                self.sack(index);
+                index += 1;
             }
-            index += 1;
+        }
+        if index > start {
+            self.records[start].sacked_run = (index - start) as u32;
         }
         if newly > 0 {
             self.sacked_end = self.sacked_end.max(self.first + index as u64);
@@ -212,93 +378,41 @@ impl Scoreboard {
         newly
     }
 
-    /// Marks what RFC 6675 calls lost: enough was SACKed above it. Returns whether any record is.
-    pub fn judge(&mut self, mss: u32, dup_threshold: u32) -> bool {
-        let mut index = self.sacked_end.saturating_sub(self.first) as usize;
-        let judged = self.judged_end.saturating_sub(self.first) as usize;
-        let (mut bytes, mut ranges, mut within) = (0, 0, false);
-        let mut edge = None;
-        while index > judged {
-            index -= 1;
-            let record = &self.records[index];
-            if record.fate == Fate::Sacked {
-                bytes += record.len;
-                ranges += u32::from(!within);
-                within = true;
-                if bytes > (dup_threshold - 1) * mss || ranges >= dup_threshold {
-                    edge = Some(index);
-                    break;
-                }
-            } else {
-                within = false;
-            }
-        }
-        if let Some(edge) = edge {
-            for index in judged..edge {
-                self.mark_lost(index);
-            }
-            self.judged_end = self.first + edge as u64;
-        }
-        self.lost != 0
-    }
-
-    fn mark_lost(&mut self, index: usize) {
+    fn sack(&mut self, index: usize) {
+        let number = self.first + index as u64;
         let record = &mut self.records[index];
-        if record.fate == Fate::InFlight {
-            record.fate = Fate::Lost;
-            self.lost += record.len;
-            self.resend_from = self.resend_from.min(self.first + index as u64);
+        self.delivered.note(record, Told::Sacked, number < self.reach);
+        if record.fate == Fate::Lost {
+            self.lost -= record.len;
         }
+        record.fate = Fate::Sacked;
+        record.sacked_run = 1;
+        self.sacked += record.len;
+        self.sacked_segments += 1;
+        self.count_above(index);
     }
 
-    /// Marks the first record as lost unless it was sent again already.
-    pub fn mark_front_lost(&mut self) {
-        if !self.records.is_empty() {
-            self.mark_lost(0);
-        }
-    }
-
-    /// Marks everything that is not SACKed as lost, whatever was sent again. A SACKed front means that
-    /// the peer took its SACKs back, and none is believed.
-    pub fn mark_all_lost(&mut self) {
-        let renege = self.front().is_some_and(|r| r.fate == Fate::Sacked);
-        for record in &mut self.records {
-            if record.fate != Fate::Sacked || renege {
-                record.fate = Fate::Lost;
-            }
-        }
-        if renege {
-            self.sacked = 0;
-            self.sacked_end = 0;
-            self.last_sack = SackBlocks::new();
-        }
-        self.lost = self.flight - self.sacked;
-        self.resend_from = self.first;
-        self.judged_end = self.first + self.records.len() as u64;
-    }
-
-    /// Takes back the marking of records as lost that were not sent again yet.
-    pub fn unmark_lost(&mut self) {
-        for record in &mut self.records {
-            if record.fate == Fate::Lost {
-                record.fate = match record.transmissions {
-                    0 | 1 => Fate::InFlight,
-                    _ => Fate::Resent,
-                };
-            }
-        }
-        self.lost = 0;
-        self.judged_end = self.first;
-    }
-
-    /// The first lost record that waits to be sent again.
+    /// The next lost record that waits to be sent again: what was lost repeatedly, then by sequence.
     pub fn next_lost(&mut self) -> Option<usize> {
         if self.lost == 0 {
             return None;
         }
+        while let Some(number) = self.lost_again.front() {
+            let index = number.checked_sub(self.first).map(|index| index as usize);
+            if let Some(index) = index.filter(|i| self.records[*i].fate == Fate::Lost) {
+                return Some(index);
+            }
+            self.lost_again.pop_front();
+        }
         let mut index = self.resend_from.saturating_sub(self.first) as usize;
-        while self.records.get(index)?.fate != Fate::Lost {
-            index += 1;
+        loop {
+            let record = self.records.get(index)?;
+            self.visits.note();
+            match record.fate {
+                Fate::Lost => break,
+                Fate::Sacked => index += record.sacked_run as usize,
+                Fate::InFlight | Fate::Resent => index += 1,
+            }
         }
         self.resend_from = self.first + index as u64;
         Some(index)
@@ -310,14 +424,21 @@ impl Scoreboard {
         if record.fate == Fate::Lost {
             self.lost -= record.len;
         }
+        record.sent_at = now;
+        self.sends = self.sends.wrapping_add(1);
+        record.order = self.sends;
         if record.fate != Fate::Sacked {
             record.fate = match record.transmissions {
                 0 => Fate::InFlight,
                 _ => Fate::Resent,
             };
         }
-        record.sent_at = now;
+        let resent = record.fate == Fate::Resent;
         record.transmissions = record.transmissions.saturating_add(1);
+        if resent {
+            self.drop_stale_resendings();
+            self.resent.push_back((self.first + index as u64, self.sends));
+        }
     }
 
     /// Its time starts anew without a packet.
@@ -337,139 +458,33 @@ impl Scoreboard {
 
     /// The sums agree with the records, and the records with each other.
     pub fn check_invariants(&self, una: SeqNumber, nxt: SeqNumber) {
-        let sum = |fate: Option<Fate>| -> u32 {
-            let of = |r: &&Record| fate.is_none_or(|f| r.fate == f);
-            self.records.iter().filter(of).map(|r| r.len).sum()
-        };
-        assert_eq!(self.flight, sum(None));
-        assert_eq!(self.sacked, sum(Some(Fate::Sacked)));
-        assert_eq!(self.lost, sum(Some(Fate::Lost)));
-        assert_eq!(self.flight, nxt - una);
         let mut seq = una;
-        for record in &self.records {
+        let (mut sacked, mut segments, mut lost, mut run) = (0, 0, 0, 0);
+        for (index, record) in self.records.iter().enumerate() {
             assert_eq!(record.seq, seq);
             assert!(record.len > 0);
             seq = record.end();
+            let number = self.first + index as u64;
+            assert!(run == 0 || record.fate == Fate::Sacked, "a run reaches too far");
+            run = u32::max(run, 1) - 1;
+            match record.fate {
+                Fate::Sacked => {
+                    sacked += record.len;
+                    segments += 1;
+                    run = run.max(record.sacked_run - 1);
+                    assert!(number < self.sacked_end);
+                }
+                Fate::Lost => {
+                    lost += record.len;
+                    assert!(number >= self.resend_from || self.lost_again.contains(&number));
+                }
+                Fate::Resent => assert!(self.resent.contains(&(number, record.order))),
+                Fate::InFlight => {}
+            }
         }
-        let first_lost = self.records.iter().position(|r| r.fate == Fate::Lost);
-        if let Some(index) = first_lost {
-            assert!(self.resend_from <= self.first + index as u64);
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const MSS: u32 = 100;
-    const START: SeqNumber = SeqNumber(u32::MAX - 250);
-
-    /// `n` records of one MSS each, sent at 1, 2, 3 … ns.
-    fn board(n: u64) -> Scoreboard {
-        let mut board = Scoreboard::default();
-        for i in 0..n {
-            board.push(Record {
-                seq: START + i as u32 * MSS,
-                len: MSS,
-                sent_at: Instant::ZERO,
-                packet: None,
-                transmissions: 0,
-                fate: Fate::InFlight,
-                syn: false,
-                fin: false,
-            });
-            board.sent(i as usize, Instant::from_nanos(i + 1));
-        }
-        board
-    }
-
-    fn sack(board: &mut Scoreboard, n: u32, ranges: &[(u32, u32)]) -> u32 {
-        let mut blocks = SackBlocks::new();
-        for (from, to) in ranges {
-            blocks.push(START + from * MSS, START + to * MSS);
-        }
-        let newly = board.apply_sack(&blocks, START, START + n * MSS);
-        board.check_invariants(START, START + n * MSS);
-        newly
-    }
-
-    #[test]
-    fn acknowledgments_take_records_off_and_cut_the_last() {
-        let mut board = board(5);
-        let acked = board.ack_to(START + 250);
-        assert_eq!((acked.payload, acked.records), (250, 2));
-        assert_eq!(acked.sampled_from, Some(Instant::from_nanos(1)));
-        assert_eq!((board.flight(), board.pipe()), (250, 250));
-        board.check_invariants(START + 250, START + 500);
-        assert_eq!(board.ack_to(START + 500).records, 3);
-        assert!(board.is_empty());
-    }
-
-    #[test]
-    fn growing_blocks_count_what_is_new() {
-        let mut board = board(10);
-        assert_eq!(sack(&mut board, 10, &[(2, 3)]), MSS);
-        assert_eq!(sack(&mut board, 10, &[(2, 5)]), 2 * MSS);
-        assert_eq!(sack(&mut board, 10, &[(7, 8), (2, 5)]), MSS);
-        assert_eq!(sack(&mut board, 10, &[(7, 8), (1, 5)]), MSS);
-        assert_eq!(board.pipe(), 5 * MSS);
-    }
-
-    #[test]
-    fn nonsense_blocks_are_passed_over() {
-        let mut board = board(5);
-        assert_eq!(sack(&mut board, 5, &[(3, 3), (4, 2), (3, 9), (0, 2)]), 0);
-    }
-
-    #[test]
-    fn a_block_that_ends_inside_a_record_covers_it_once_it_is_whole() {
-        let mut board = board(5);
-        let mut blocks = SackBlocks::new();
-        blocks.push(START + 200, START + 350);
-        assert_eq!(board.apply_sack(&blocks, START, START + 500), MSS);
-        assert_eq!(sack(&mut board, 5, &[(2, 4)]), MSS);
-    }
-
-    #[test]
-    fn lost_is_what_has_enough_sacked_above() {
-        let mut board = board(10);
-        sack(&mut board, 10, &[(2, 4)]);
-        assert!(!board.judge(MSS, 3), "two segments are not more than two");
-        sack(&mut board, 10, &[(2, 5)]);
-        assert!(board.judge(MSS, 3));
-        assert_eq!((board.next_lost(), board.pipe()), (Some(0), 5 * MSS));
-        board.sent(0, Instant::ZERO);
-        assert_eq!(board.next_lost(), Some(1));
-        board.sent(1, Instant::ZERO);
-        assert_eq!((board.next_lost(), board.pipe()), (None, 7 * MSS));
-        assert!(!board.judge(MSS, 3), "what was sent again is not lost again");
-        assert_eq!(board.ack_to(START + MSS).sampled_from, None);
-    }
-
-    #[test]
-    fn three_ranges_prove_a_loss_whatever_their_size() {
-        let mut board = board(10);
-        sack(&mut board, 10, &[(1, 2), (3, 4), (5, 6)]);
-        assert!(board.judge(10 * MSS, 3));
-        assert_eq!(board.next_lost(), Some(0));
-    }
-
-    #[test]
-    fn a_timeout_keeps_sacks_unless_the_peer_reneged() {
-        let mut board = board(4);
-        sack(&mut board, 4, &[(1, 2)]);
-        board.mark_all_lost();
-        assert_eq!(board.pipe(), 0);
-        assert_eq!(board.next_lost(), Some(0));
-        board.sent(0, Instant::ZERO);
-        assert_eq!(board.next_lost(), Some(2));
-        board.unmark_lost();
-        assert_eq!(board.pipe(), 3 * MSS);
-        board.ack_to(START + MSS);
-        board.mark_all_lost();
-        assert!(!board.has_sacked());
-        assert_eq!(board.next_lost(), Some(0));
-        board.check_invariants(START + MSS, START + 4 * MSS);
+        assert_eq!(run, 0, "a run reaches beyond the end");
+        assert_eq!((self.sacked, self.sacked_segments, self.lost), (sacked, segments, lost));
+        assert_eq!((seq, self.flight), (nxt, nxt - una));
+        assert_eq!(self.above, self.count_all_above());
     }
 }

@@ -19,12 +19,26 @@ pub struct Stats {
     pub fast_recoveries: u64,
     /// Congestion reactions taken back as spurious.
     pub undos: u64,
+    /// Tail loss probes sent (RFC 8985, 7).
+    pub tail_probes: u64,
+    /// Losses at the end of a flight that a probe repaired.
+    pub tail_losses: u64,
+    /// Reports received of what arrived twice (RFC 2883).
+    pub dsacks_received: u64,
     /// Windows cut because packets arrived marked (RFC 3168).
     pub mark_cuts: u64,
     /// Duplicate acknowledgments received.
     pub dup_acks: u64,
     /// Zero-window probes sent.
     pub probes: u64,
+    /// Segments larger than the others sent to find the path's MTU (RFC 4821).
+    pub mtu_probes: u64,
+    /// Those of them that were lost.
+    pub mtu_probes_lost: u64,
+    /// Times packets became smaller: by repeated timeouts, or by ICMP.
+    pub mtu_reductions: u64,
+    /// Keepalive probes sent.
+    pub keepalive_probes: u64,
     /// Challenge ACKs sent (RFC 5961).
     pub challenge_acks: u64,
     /// Segments dropped for an old timestamp (RFC 7323, 5).

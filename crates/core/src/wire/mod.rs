@@ -10,10 +10,13 @@ pub mod icmpv6;
 pub mod ip;
 pub mod ipv4;
 pub mod ipv6;
+pub mod ppp;
 pub mod slip;
 pub mod tcp;
+pub mod too_big;
 pub mod trunk;
 pub mod udp;
+pub mod vj;
 pub mod vnet;
 
 /// Why bytes are not a valid packet.

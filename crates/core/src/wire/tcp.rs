@@ -12,11 +12,13 @@ use super::ipv4::Protocol;
 use crate::seq::SeqNumber;
 
 mod options;
+mod template;
 #[cfg(test)]
 mod tests;
 
 pub use super::Integrity;
 pub use options::{Options, SACK_BLOCKS_MAX, SackBlocks, Timestamps};
+pub use template::{Read, STAMPED_LEN, Stamped, Template, read_stamped};
 
 /// Bytes of a header without options.
 pub const HEADER_LEN_MIN: usize = 20;

@@ -76,6 +76,7 @@ pub(super) fn plan(seed: u64) -> Plan {
             runs: 1,
             flows,
             chips,
+            segments: Vec::new(),
             faults,
             switches: Vec::new(),
             machines: Vec::new(),
@@ -161,7 +162,7 @@ fn link(rng: &mut Rng, index: usize) -> Link {
         weight: rate(rng),
         mtu: None,
         trunk: Trunk::Off,
-        framing: Framing { line, header: Header::Slip, payload: Payload::Random, gap: 0 },
+        framing: Framing { line, header: Header::Slip, payload: Payload::Random, ..Framing::PLAIN },
         lab: LinkLab {
             delay: Duration::from_millis(rng.below(300)),
             jitter: Duration::from_millis(rng.below(2) * rng.below(50)),
@@ -175,6 +176,7 @@ fn link(rng: &mut Rng, index: usize) -> Link {
             },
             corrupt: ratio(rng, 1),
             rate: None,
+            modem: None,
         },
         at: Vec::new(),
     }
@@ -186,7 +188,9 @@ fn flow(rng: &mut Rng, index: u64, mtu: u16) -> Flow {
     // Cuts in a row may swallow every SYN of a program's usual patience; that is no fault to find.
     tcp.syn_retries = tcp.retries;
     if profile == Profile::Modern {
-        tcp.recovery = [Recovery::Sack, Recovery::NewReno][rng.below(2) as usize];
+        const RECOVERIES: [Recovery; 4] =
+            [Recovery::Rack, Recovery::Rack, Recovery::Sack, Recovery::NewReno];
+        tcp.recovery = RECOVERIES[rng.below(4) as usize];
         tcp.timestamps = rng.below(4) > 0;
         tcp.receive_buffer = [4_000, 20_000, 200_000][rng.below(3) as usize];
     }

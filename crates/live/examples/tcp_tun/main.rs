@@ -10,7 +10,8 @@
 //!   --kernel ADDR/LEN  the kernel's address on it, IPv4 or IPv6 (10.78.0.1/30)
 //!   --address ADDR     ours (10.78.0.2)
 //!   --mtu BYTES        the longest packet (1500)
-//!   --cc NAME          congestion control: reno or cubic (cubic)
+//!   --cc NAME          congestion control: reno, cubic, vegas or dctcp (cubic)
+//!   --ecn MODE         off, answer (where the peer asks) or request (answer)
 //! ```
 //!
 //! To try it, as root (the device needs CAP_NET_ADMIN), after `cargo build --release -p trunkline-live --examples`:
@@ -39,6 +40,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 use trunkline_core::cc::Algorithm;
 use trunkline_core::rng::Rng;
+use trunkline_core::tcp::config::EcnMode;
 use trunkline_core::tcp::{self, Config, Profile};
 use trunkline_core::time::Duration;
 use trunkline_live::clock;
@@ -46,7 +48,7 @@ use trunkline_live::host::{Neighbourhood, TunHost};
 use trunkline_plan::model::Address;
 
 const USAGE: &str = "usage: tcp_tun connect ADDRESS:PORT | listen PORT [--device NAME] \
-    [--kernel ADDR/LEN] [--address ADDR] [--mtu BYTES] [--cc NAME]";
+    [--kernel ADDR/LEN] [--address ADDR] [--mtu BYTES] [--cc NAME] [--ecn MODE]";
 /// Long enough for a peer to repeat its FIN, should our last acknowledgment be lost.
 const TIME_WAIT: Duration = Duration::from_secs(1);
 
@@ -54,6 +56,7 @@ struct Arguments {
     opening: Opening,
     network: Neighbourhood,
     algorithm: Algorithm,
+    ecn: EcnMode,
 }
 
 fn main() -> ExitCode {
@@ -73,10 +76,12 @@ fn main() -> ExitCode {
 }
 
 fn line(report: &relay::Report) -> String {
-    let relay::Report { ended, stats, took } = report;
+    let relay::Report { ended, stats, cc, took } = report;
+    // One word, however much the algorithm has to tell.
+    let cc = cc.map_or("-".into(), |cc| cc.to_string().replace(' ', ","));
     format!(
         "ended={ended:?} seconds={:.3} bytes_sent={} bytes_received={} segments_sent={} \
-         retransmissions={} timeouts={} fast_recoveries={} out_of_order={}",
+         retransmissions={} timeouts={} fast_recoveries={} out_of_order={} cc={cc}",
         took.as_secs_f64(),
         stats.bytes_acked,
         stats.bytes_received,
@@ -94,6 +99,7 @@ fn transfer(arguments: &Arguments) -> io::Result<relay::Report> {
     let mut host = TunHost::create(&arguments.network, rng).map_err(io::Error::other)?;
     let config = Config {
         algorithm: arguments.algorithm,
+        ecn: arguments.ecn,
         time_wait: TIME_WAIT,
         ..Config::new(Profile::Modern, arguments.network.mtu)
     };
@@ -116,7 +122,7 @@ fn parse(words: &[String]) -> Option<Arguments> {
         address: "10.78.0.2".parse().ok()?,
         mtu: 1500,
     };
-    let mut algorithm = Algorithm::Cubic;
+    let (mut algorithm, mut ecn) = (Algorithm::Cubic, EcnMode::OnRequest);
     for option in options.chunks(2) {
         let [name, value] = option else {
             return None;
@@ -127,10 +133,18 @@ fn parse(words: &[String]) -> Option<Arguments> {
             "--address" => network.address = value.parse().ok()?,
             "--mtu" => network.mtu = value.parse().ok()?,
             "--cc" => algorithm = Algorithm::ALL.into_iter().find(|a| a.name() == value)?,
+            "--ecn" => {
+                ecn = match value.as_str() {
+                    "off" => EcnMode::Off,
+                    "answer" => EcnMode::OnRequest,
+                    "request" => EcnMode::Request,
+                    _ => return None,
+                }
+            }
             _ => return None,
         }
     }
-    Some(Arguments { opening, network, algorithm })
+    Some(Arguments { opening, network, algorithm, ecn })
 }
 
 fn address(text: &str) -> Option<Address> {

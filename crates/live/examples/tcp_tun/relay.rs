@@ -10,11 +10,13 @@ use std::net::SocketAddr;
 use std::os::unix::net::UnixStream;
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, TrySendError, sync_channel};
 use std::thread;
+use trunkline_core::cc;
 use trunkline_core::host::{ConnectionId, Event};
-use trunkline_core::tcp::{self, Chunk, Config, Data, State, Stats};
+use trunkline_core::tcp::{self, Chunk, Config, Connection, Data, State, Stats};
 use trunkline_core::time::{Duration, Instant};
 use trunkline_live::clock;
 use trunkline_live::host::TunHost;
+use trunkline_live::sys::epoll::Interest;
 
 const CHUNK_BYTES: usize = 64 << 10;
 const CHUNKS: usize = 4;
@@ -37,6 +39,8 @@ pub struct Report {
     pub ended: tcp::Event,
     /// What the connection counted.
     pub stats: Stats,
+    /// What its congestion control said last.
+    pub cc: Option<cc::State>,
     /// From the handshake to the last byte received or acknowledged.
     pub took: Duration,
 }
@@ -55,7 +59,7 @@ pub fn run<W: Write + Send + 'static>(
     let (mut woken, waker) = UnixStream::pair()?;
     woken.set_nonblocking(true)?;
     waker.set_nonblocking(true)?;
-    host.watch(&woken, WOKEN)?;
+    host.watch(&woken, WOKEN, Interest::Read)?;
     let (read, to_send) = sync_channel(CHUNKS);
     let (received, to_write) = sync_channel(CHUNKS);
     let reader_waker = waker.try_clone()?;
@@ -250,7 +254,7 @@ impl Relay {
         let connection = self.connection.and_then(|id| host.host.connection(id));
         let stats = connection.map(|c| *c.stats()).unwrap_or_default();
         let took = self.connected_at.map_or(Duration::ZERO, |at| self.moved.1 - at);
-        Report { ended, stats, took }
+        Report { ended, stats, cc: connection.map(Connection::cc_state), took }
     }
 }
 

@@ -18,6 +18,9 @@ pub enum Interest {
     Read,
     /// That it can be read or written.
     ReadWrite,
+    /// That it can be read or written again, or has broken: told once each time, so that what is not
+    /// wanted now may wait without being told over and over.
+    Edges,
 }
 
 impl Interest {
@@ -26,12 +29,13 @@ impl Interest {
             Interest::Nothing => 0,
             Interest::Read => libc::EPOLLIN as u32,
             Interest::ReadWrite => (libc::EPOLLIN | libc::EPOLLOUT) as u32,
+            Interest::Edges => (libc::EPOLLIN | libc::EPOLLOUT | libc::EPOLLET) as u32,
         }
     }
 }
 
-/// A set of descriptors, each with a token of the caller's choice. Level-triggered: what is not read
-/// is told again. A closed descriptor leaves by itself.
+/// A set of descriptors, each with a token of the caller's choice. Level-triggered but for
+/// [`Interest::Edges`]: what is not read is told again. A closed descriptor leaves by itself.
 #[derive(Debug)]
 pub struct Epoll {
     fd: OwnedFd,

@@ -8,6 +8,7 @@ pub mod netlink;
 pub mod privilege;
 pub mod process;
 pub mod signal;
+pub mod tcp;
 pub mod tun;
 pub mod udp;
 

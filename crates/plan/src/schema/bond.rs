@@ -8,6 +8,7 @@ use crate::reader::{self, Section, Taken, Unfit};
 use crate::tree::{Node, Table};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use trunkline_core::bond::Mode;
+use trunkline_core::link::HeaderCompression;
 
 const MODES_LATER: [&str; 5] =
     ["balance-xor", "broadcast", "802.3ad", "balance-tlb", "balance-alb"];
@@ -282,6 +283,11 @@ pub(super) fn check_members(
                 let problem = Problem::new(members, format!("{key}.members"), message);
                 problems.push(problem.found(&link.name).accepted(["each link in one bond"]));
             }
+            if let Some(message) = spread_headers(link, bond) {
+                let problem = Problem::new(members, format!("{key}.members"), message);
+                let accepted = ["vj = false on its members", "mode = \"active-backup\""];
+                problems.push(problem.found(&link.name).accepted(accepted));
+            }
             if let Some(mtu) = facts[position].room.filter(|room| *room < bond.mtu) {
                 let place = place_of("mtu").map_or(members, |n| n.place);
                 let message =
@@ -293,6 +299,20 @@ pub(super) fn check_members(
         }
     }
     check_link_ends(links, &owner, root, problems);
+}
+
+/// Why a link that compresses headers cannot be a member: each is told as its difference from the one before
+/// it, and a bond sends that one over another link.
+fn spread_headers(link: &Link, bond: &Bond) -> Option<String> {
+    let compresses = link.framing.compression == HeaderCompression::VanJacobson;
+    let spreads = bond.members.len() > 1 && bond.mode.iter().any(|m| *m != Mode::ActiveBackup);
+    (compresses && spreads).then(|| {
+        let name = &link.name;
+        format!(
+            "link `{name}` compresses headers (vj), whose packets must keep their order: \
+             a bond spreads them over its members"
+        )
+    })
 }
 
 /// `at.NAME` of a link names an end of the link's bond.

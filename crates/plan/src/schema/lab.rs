@@ -3,7 +3,7 @@
 use super::app::{self, Way};
 use super::network::{Network, network};
 use super::route::{self, Ends};
-use super::{EXPERIMENT_LAB_KEYS, Scope, all, group, tcp};
+use super::{EXPERIMENT_LAB_KEYS, Scope, all, group, segment, tcp};
 use crate::diagnostic::{Problem, Problems};
 use crate::metric::{self, Owner};
 use crate::model::{App, Bond, Chip, Expect, Fault, FaultKind, Flow, Lab, LinkKind, Route};
@@ -44,6 +44,7 @@ pub(super) fn lab(
     }
     let runs = s.or(problems, "runs", 1, reader::whole(1, 100_000));
     let chips = chips(&mut s, scope, problems);
+    let segments = segment::segments(&mut s, scope, &chips, problems);
     let faults = faults(&mut s, scope, problems);
     let network = network(&mut s, scope, problems);
     let ends = Ends { bonds, network: &network };
@@ -66,6 +67,7 @@ pub(super) fn lab(
         runs,
         flows: all(flows)?,
         chips,
+        segments,
         faults,
         switches,
         machines,
@@ -89,8 +91,11 @@ fn chips(s: &mut Section<'_>, scope: &mut Scope, problems: &mut Problems) -> Vec
             }
         };
         for (link, place) in &links {
-            if scope.facts[*link].kind.is_some_and(|kind| kind != LinkKind::Serial) {
-                let message = format!("link `{}` is no serial line", scope.links[*link]);
+            let facts = scope.facts[*link];
+            let is_line = facts.kind.is_none_or(|kind| kind == LinkKind::Serial);
+            if !is_line || facts.has_modem {
+                let what = if is_line { "has a modem's line" } else { "is no serial line" };
+                let message = format!("link `{}` {what}", scope.links[*link]);
                 let problem = Problem::new(*place, key.as_str(), message);
                 problems.push(
                     problem.found(&scope.links[*link]).accepted(["links of kind \"serial\""]),
@@ -296,6 +301,7 @@ fn owners<'n>(scope: &'n Scope, flows: &[Option<Flow>]) -> Vec<(&'n str, Owner)>
         "switch" => Owner::Switch,
         "host" => Owner::Machine,
         "group" => Owner::Group,
+        "segment" => Owner::Segment,
         _ => {
             let flow = flows.iter().flatten().find(|f| f.name == name);
             flow.map_or(Owner::Flow, Owner::of)

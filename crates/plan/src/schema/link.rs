@@ -1,7 +1,7 @@
 //! `[[link]]`: one line between the two ends of a bond.
 
 use super::queue::{Place, queue};
-use super::{LinkFacts, Scope};
+use super::{LinkFacts, Scope, serial};
 use crate::diagnostic::{Problem, Problems};
 use crate::model::{
     Discipline, FlowControl, Link, LinkAt, LinkKind, LinkLab, Rates, Remote, Reorder, Trunk,
@@ -10,16 +10,14 @@ use crate::quantity::RATE_FORM;
 use crate::reader::{self, Section, Taken, Unfit};
 use crate::tree::{Node, Value};
 use std::net::SocketAddr;
-use trunkline_core::link::framing::{Framing, Header, LineCoding, Payload};
+use trunkline_core::link::framing::{Framing, Header, HeaderCompression, Payload};
 use trunkline_core::queue::Limit;
 use trunkline_core::time::Duration;
 use trunkline_core::units::{BitRate, Ratio};
 
-const KINDS: [(&str, LinkKind); 2] = [("serial", LinkKind::Serial), ("udp", LinkKind::Udp)];
-const KINDS_LATER: [&str; 3] = ["ethernet", "device", "cable"];
-const LINES: [(&str, LineCoding); 2] =
-    [("async-8n1", LineCoding::Async8n1), ("sync", LineCoding::Sync)];
-const HEADERS: [(&str, Header); 2] = [("slip", Header::Slip), ("none", Header::None)];
+const KINDS: [(&str, LinkKind); 3] =
+    [("serial", LinkKind::Serial), ("udp", LinkKind::Udp), ("ethernet", LinkKind::Ethernet)];
+const KINDS_LATER: [&str; 2] = ["device", "cable"];
 const PAYLOADS: [(&str, Payload); 3] =
     [("random", Payload::Random), ("text", Payload::Text), ("zeros", Payload::Zeros)];
 const FLOWS: [(&str, FlowControl); 3] = [
@@ -32,6 +30,8 @@ const FLOWS: [(&str, FlowControl); 3] = [
 pub(super) const MTU_MIN: i128 = 68;
 /// The largest datagram with its headers that every path takes: Ethernet's.
 const UDP_MTU: u16 = 1500;
+/// The longest packet in an Ethernet frame.
+const ETHERNET_MTU: u16 = 1500;
 
 pub(super) fn link(mut s: Section<'_>, scope: &mut Scope, problems: &mut Problems) -> Option<Link> {
     let name_place = s.node("name").map_or(s.place, |n| n.place);
@@ -46,20 +46,32 @@ pub(super) fn link(mut s: Section<'_>, scope: &mut Scope, problems: &mut Problem
     let mtu = s.opt(problems, "mtu", reader::whole(MTU_MIN, 65_535));
     s.opt(problems, "direction", reader::choice(&[("both", ())], &["up", "down"]));
     let trunk = s.or(problems, "trunk", Trunk::Off, trunk(kind));
-    let lab = link_lab(&mut s, kind, trunk, problems);
+    s.node("lab");
     let at = link_at(&mut s, problems);
-    let framing = match kind {
+    let mut framing = match kind {
         Some(LinkKind::Udp) => datagrams(&mut s, &at, problems),
+        Some(LinkKind::Ethernet) => {
+            no_choice("an ethernet", &mut s, problems);
+            Framing { header: Header::Ethernet, ..Framing::PLAIN }
+        }
         _ => {
             let payload =
                 s.or(problems, "payload", Payload::Random, reader::choice(&PAYLOADS, &[]));
-            framing(&mut s, payload, problems)
+            serial::framing(&mut s, payload, problems)
         }
     };
-    let mtu = mtu.or((kind == Some(LinkKind::Udp)).then_some(UDP_MTU));
+    let lab = link_lab(&mut s, kind, trunk, &mut framing, problems);
+    let mtu = mtu.or(match kind {
+        Some(LinkKind::Udp) => Some(UDP_MTU),
+        Some(LinkKind::Ethernet) => Some(ETHERNET_MTU),
+        Some(LinkKind::Serial) | None => None,
+    });
     if name.is_some() {
         let room = mtu.map(|mtu| room(mtu, trunk, framing));
-        scope.facts.push(LinkFacts { kind, trunk, room });
+        let carried = lab.rate.or(rate).filter(|rates| rates.up == rates.down);
+        let has_modem = lab.modem.is_some();
+        let rate = carried.map(|rates| rates.up);
+        scope.facts.push(LinkFacts { kind, rate, has_modem, trunk, room });
     }
     s.node("count");
     s.later(&["dial"]);
@@ -106,6 +118,9 @@ fn trunk(kind: Option<LinkKind>) -> impl Fn(&Node) -> Taken<Trunk> {
         (true, Some(LinkKind::Serial)) => {
             Err(Unfit::new("= true is not in this version for a serial link", "false"))
         }
+        (true, Some(LinkKind::Ethernet)) => {
+            Err(Unfit::new("= true is not in this version for an ethernet link", "false"))
+        }
         (true, _) => Ok(Trunk::On),
     }
 }
@@ -114,45 +129,38 @@ fn trunk(kind: Option<LinkKind>) -> impl Fn(&Node) -> Taken<Trunk> {
 fn room(mtu: u16, trunk: Trunk, framing: Framing) -> u16 {
     let outer = match framing.header {
         Header::UdpIpv4 | Header::UdpIpv6 => framing.header.len(),
-        Header::None | Header::Slip | Header::Ethernet => 0,
+        Header::None | Header::Slip | Header::Ppp(_) | Header::Ethernet => 0,
     };
     let ours = if trunk == Trunk::On { trunkline_core::wire::trunk::HEADER_LEN } else { 0 };
     mtu.saturating_sub(outer as u16 + ours as u16)
 }
 
-/// The framing of a tunnel: nothing to choose, its remotes say which IP is outside.
-fn datagrams(s: &mut Section<'_>, at: &[LinkAt], problems: &mut Problems) -> Framing {
+/// A link whose framing follows from its kind.
+fn no_choice(kind: &str, s: &mut Section<'_>, problems: &mut Problems) {
     for key in ["framing", "payload"] {
         if let Some(entry) = s.table().entry(key) {
-            let message = format!("a udp link has no `{key}`");
+            let message = format!("{kind} link has no `{key}`");
             let problem = Problem::new(entry.place, s.key(key), message);
             problems.push(problem.found(entry.node.value.to_string()).accepted(["no such key"]));
         }
     }
     s.node("framing");
     s.node("payload");
+}
+
+/// The framing of a tunnel: nothing to choose, its remotes say which IP is outside.
+fn datagrams(s: &mut Section<'_>, at: &[LinkAt], problems: &mut Problems) -> Framing {
+    no_choice("a udp", s, problems);
     let is_ipv6 = at.iter().any(|at| at.remote.is_some_and(|remote| remote.ip.is_ipv6()));
     let header = if is_ipv6 { Header::UdpIpv6 } else { Header::UdpIpv4 };
     Framing { header, ..Framing::PLAIN }
-}
-
-fn framing(s: &mut Section<'_>, payload: Payload, problems: &mut Problems) -> Framing {
-    let mut framing = Framing { line: LineCoding::Async8n1, header: Header::Slip, payload, gap: 0 };
-    if let Some(mut s) = s.section(problems, "framing") {
-        framing.line = s.or(problems, "line", framing.line, reader::choice(&LINES, &[]));
-        framing.header =
-            s.or(problems, "header", framing.header, reader::choice(&HEADERS, &["ppp"]));
-        framing.gap = s.or(problems, "gap", framing.gap, reader::size(0, 1000));
-        s.later(&["vj", "accm", "mru", "auth"]);
-        s.finish(problems);
-    }
-    framing
 }
 
 fn link_lab(
     s: &mut Section<'_>,
     kind: Option<LinkKind>,
     trunk: Trunk,
+    framing: &mut Framing,
     problems: &mut Problems,
 ) -> LinkLab {
     let mut lab = LinkLab {
@@ -165,6 +173,7 @@ fn link_lab(
         reorder: Reorder { ratio: Ratio::ZERO, delay: Duration::ZERO },
         corrupt: Ratio::ZERO,
         rate: None,
+        modem: None,
     };
     let Some(mut s) = s.section(problems, "lab") else {
         return lab;
@@ -183,13 +192,22 @@ fn link_lab(
         }
     }
     match kind {
-        Some(LinkKind::Udp) => lab.rate = s.opt(problems, "rate", rates),
-        _ => s.later(&["rate"]),
+        Some(LinkKind::Udp | LinkKind::Ethernet) => lab.rate = s.opt(problems, "rate", rates),
+        _ => {
+            lab.modem = serial::modem(&mut s, framing, problems);
+            s.later(&["rate"]);
+        }
     }
-    let place = match lab.rate {
-        Some(_) if trunk == Trunk::Off => Place::Network,
-        _ => Place::Bond,
+    let place = match lab.rate.is_some() && trunk == Trunk::Off || lab.modem.is_some() {
+        true => Place::Network,
+        false => Place::Bond,
     };
+    if framing.compression == HeaderCompression::VanJacobson && !lab.keeps_all_in_order() {
+        let message =
+            "header compression (framing.vj) needs a line that loses nothing and keeps its order";
+        let problem = Problem::new(s.place, &s.path, message);
+        problems.push(problem.accepted(["no loss, duplicate, reorder or corrupt", "vj = false"]));
+    }
     (lab.queue, lab.discipline) = queue(lab.queue, place, &mut s, problems);
     s.finish(problems);
     lab

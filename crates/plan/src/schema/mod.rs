@@ -13,6 +13,8 @@ mod link;
 mod network;
 mod queue;
 mod route;
+mod segment;
+mod serial;
 mod tcp;
 mod tunnel;
 
@@ -23,6 +25,7 @@ use crate::reader::{self, Section};
 use crate::source::Place;
 use crate::tree::{Node, Table};
 use std::collections::BTreeMap;
+use trunkline_core::units::BitRate;
 
 /// Tables of an experiment beside its plan; [`crate::experiment`] reads them.
 pub(crate) const EXPERIMENT_KEYS: [&str; 3] = ["published", "sweep", "include"];
@@ -40,6 +43,10 @@ struct Named {
 #[derive(Clone, Copy)]
 struct LinkFacts {
     kind: Option<LinkKind>,
+    /// What its transmitters send at, both ways the same.
+    rate: Option<BitRate>,
+    /// Whether modems are at its ends.
+    has_modem: bool,
     trunk: Trunk,
     /// The largest packet it takes, where it has a limit.
     room: Option<u16>,

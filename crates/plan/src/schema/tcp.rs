@@ -6,15 +6,22 @@ use crate::model::App;
 use crate::reader::{self, Section, Taken, Unfit};
 use crate::source::Place;
 use crate::tree::{Node, Table};
-use trunkline_core::tcp::config::{Algorithm, Config, EcnMode, EcnSyn, Profile, Recovery};
+use trunkline_core::tcp::config::{
+    AfterTimeout, Algorithm, Config, EcnMode, EcnSyn, Keepalive, PmtuProbing, Profile, Recovery,
+};
 
-const RECOVERIES: [(&str, Recovery); 3] =
-    [("timeout", Recovery::TimeoutOnly), ("newreno", Recovery::NewReno), ("sack", Recovery::Sack)];
+const RECOVERIES: [(&str, Recovery); 5] = [
+    ("timeout", Recovery::TimeoutOnly),
+    ("reno", Recovery::Reno),
+    ("newreno", Recovery::NewReno),
+    ("sack", Recovery::Sack),
+    ("rack", Recovery::Rack),
+];
 const ECN_MODES: [(&str, EcnMode); 3] =
     [("off", EcnMode::Off), ("on-request", EcnMode::OnRequest), ("on", EcnMode::Request)];
+const PMTU_PROBINGS: [(&str, PmtuProbing); 3] =
+    [("off", PmtuProbing::Off), ("blackhole", PmtuProbing::Blackhole), ("on", PmtuProbing::On)];
 const ALGORITHMS_LATER: [&str; 3] = ["dctcp-reno", "bbr", "prague"];
-const PROFILES_LATER: [&str; 4] = ["bsd-4.3", "linux-2.2", "linux-2.4", "linux-3.18"];
-const LATER: [&str; 2] = ["pacing", "keepalive"];
 
 /// Buffers and windows in bytes: the largest a scaled window can tell (RFC 7323).
 const WINDOW_MAX: u64 = 1 << 30;
@@ -34,7 +41,8 @@ pub(super) fn tcp(
     tcp.nagle &= !matches!(app, Some(App::Requests(_)));
     tcp.algorithm = s.or(problems, "cc", tcp.algorithm, algorithm);
     cc::tuning(&mut tcp.tuning, &mut s, problems);
-    tcp.recovery = s.or(problems, "recovery", tcp.recovery, reader::choice(&RECOVERIES, &[]));
+    ecn(&mut tcp, &mut s, problems);
+    recovery(&mut tcp, &mut s, problems);
     tcp.mss = s.opt(problems, "mss", reader::whole(1, 65_495)).or(tcp.mss);
     buffers(&mut tcp, &mut s, problems);
     tcp.dup_ack_threshold =
@@ -48,9 +56,29 @@ pub(super) fn tcp(
         s.or(problems, "header_prediction", tcp.header_prediction, reader::flag);
     ecn(&mut tcp, &mut s, problems);
     timers(&mut tcp, &mut s, problems);
-    s.later(&LATER);
+    tcp.pacing = s.or(problems, "pacing", tcp.pacing, reader::flag);
+    tcp.keepalive = keepalive(&mut s, problems);
+    let probing = pmtu_probing(tcp.after_timeout);
+    tcp.pmtu_probing = s.or(problems, "pmtu_probing", tcp.pmtu_probing, probing);
+    tcp.backlog = s.or(problems, "backlog", tcp.backlog, reader::whole(1, 65_535));
+    tcp.syn_cookies = s.or(problems, "syn_cookies", tcp.syn_cookies, reader::flag);
     s.finish(problems);
     tcp
+}
+
+fn recovery(tcp: &mut Config, s: &mut Section<'_>, problems: &mut Problems) {
+    tcp.recovery = s.or(problems, "recovery", tcp.recovery, reader::choice(&RECOVERIES, &[]));
+    let sack = tcp.recovery.uses_sack();
+    let switches: [(&str, &mut bool); 4] = [
+        ("tlp", &mut tcp.tlp),
+        ("prr", &mut tcp.prr),
+        ("frto", &mut tcp.frto),
+        ("dsack", &mut tcp.dsack),
+    ];
+    for (key, switch) in switches {
+        *switch = s.or(problems, key, *switch && sack, needing_sack(sack));
+    }
+    tcp.limited_transmit = s.or(problems, "limited_transmit", tcp.limited_transmit, reader::flag);
 }
 
 /// ECN, and where in a network's queues the packets wait.
@@ -94,14 +122,44 @@ fn timers(tcp: &mut Config, s: &mut Section<'_>, problems: &mut Problems) {
     tcp.time_wait = s.or(problems, "time_wait", tcp.time_wait, reader::duration);
 }
 
+/// What is sent again as a list of old packets cannot change its size.
+fn pmtu_probing(after_timeout: AfterTimeout) -> impl Fn(&Node) -> Taken<PmtuProbing> {
+    move |node| match reader::choice(&PMTU_PROBINGS, &[])(node)? {
+        PmtuProbing::Off => Ok(PmtuProbing::Off),
+        _ if after_timeout == AfterTimeout::ResendListByCwnd => {
+            Err(Unfit::new("does not go with this profile", "\"off\""))
+        }
+        probing => Ok(probing),
+    }
+}
+
+fn keepalive(s: &mut Section<'_>, problems: &mut Problems) -> Option<Keepalive> {
+    let mut s = s.section(problems, "keepalive")?;
+    let default = Keepalive::default();
+    let keepalive = Keepalive {
+        idle: s.or(problems, "idle", default.idle, reader::some_time),
+        interval: s.or(problems, "interval", default.interval, reader::some_time),
+        count: s.or(problems, "count", default.count, reader::whole(1, 255)),
+    };
+    s.finish(problems);
+    Some(keepalive)
+}
+
 fn profile(node: &Node) -> Taken<Profile> {
     let list = Profile::ALL.map(|p| (p.name(), p));
-    reader::choice(&list, &PROFILES_LATER)(node)
+    reader::choice(&list, &[])(node)
 }
 
 fn algorithm(node: &Node) -> Taken<Algorithm> {
     let list = Algorithm::ALL.map(|a| (a.name(), a));
     reader::choice(&list, &ALGORITHMS_LATER)(node)
+}
+
+fn needing_sack(sack: bool) -> impl Fn(&Node) -> Taken<bool> {
+    move |node| match reader::flag(node)? {
+        true if !sack => Err(Unfit::new("needs SACK", "recovery = \"rack\" or \"sack\"")),
+        value => Ok(value),
+    }
 }
 
 fn eifel(timestamps: bool) -> impl Fn(&Node) -> Taken<bool> {

@@ -19,7 +19,7 @@ fn bps(n: u64) -> BitRate {
 }
 
 fn slip(line: LineCoding) -> Framing {
-    Framing { line, header: Header::Slip, payload: Payload::Zeros, gap: 0 }
+    Framing { line, header: Header::Slip, payload: Payload::Zeros, ..Framing::PLAIN }
 }
 
 /// An asynchronous line whose weight is its rate.

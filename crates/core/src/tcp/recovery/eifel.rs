@@ -45,22 +45,11 @@ impl Connection {
             return false;
         }
         let was_timeout = self.repairing.phase == Phase::Loss;
-        self.stats.undos += 1;
-        self.board.unmark_lost();
-        self.end_undone(now);
+        self.undo(now);
         if was_timeout && let Some(rtt) = self.echoed_rtt(now, Some(echo)) {
             self.rtt.adopt_spurious(rtt);
         }
         true
-    }
-
-    fn end_undone(&mut self, now: Instant) {
-        self.repairing.phase = Phase::Open;
-        self.repairing.dup_acks = 0;
-        self.repairing.force = false;
-        self.cc.on_undo(now);
-        self.ecn.uncut();
-        self.rtt.forget_backoff();
     }
 
     /// The round trip that an echoed timestamp tells, in whole milliseconds.

@@ -35,7 +35,7 @@ fn window_of_20(pair: &mut Pair, lost: &[u64]) -> Duration {
 
 #[test]
 fn rec_1_one_loss_is_one_retransmission_and_no_timeout() {
-    for recovery in [Recovery::NewReno, Recovery::Sack] {
+    for recovery in [Recovery::Reno, Recovery::NewReno, Recovery::Sack, Recovery::Rack] {
         for lost in [0, 5, 16] {
             let mut pair = with(recovery, 20);
             let took = window_of_20(&mut pair, &[lost]);
@@ -55,11 +55,13 @@ fn rec_1_one_loss_is_one_retransmission_and_no_timeout() {
 
 #[test]
 fn rec_2_sack_repairs_four_losses_in_two_round_trips_and_newreno_in_about_four() {
-    let mut pair = with(Recovery::Sack, 20);
-    let took = window_of_20(&mut pair, &[2, 6, 9, 13]);
-    assert!(took <= RTT * 2, "{took:?}");
-    let stats = *pair.end(A).stats();
-    assert_eq!((stats.retransmissions, stats.timeouts), (4, 0));
+    for recovery in [Recovery::Sack, Recovery::Rack] {
+        let mut pair = with(recovery, 20);
+        let took = window_of_20(&mut pair, &[2, 6, 9, 13]);
+        assert!(took <= RTT * 2, "{took:?}");
+        let stats = *pair.end(A).stats();
+        assert_eq!((stats.retransmissions, stats.timeouts), (4, 0));
+    }
 
     let mut pair = with(Recovery::NewReno, 20);
     let took = window_of_20(&mut pair, &[2, 6, 9, 13]);
@@ -103,6 +105,7 @@ fn a_lost_tail_is_sent_again_after_the_timeout_in_slow_start() {
 #[test]
 fn the_timer_doubles_and_gives_up_in_the_end() {
     let mut config = Config::new(Profile::Modern, 1500);
+    config.tlp = false;
     config.retries = 4;
     let mut pair = Pair::new(config.clone(), config).established();
     pair.cut[A] = true;
@@ -121,6 +124,7 @@ fn the_timer_doubles_and_gives_up_in_the_end() {
 fn stalled(eifel: bool) -> Pair {
     let mut config = Config::new(Profile::Modern, 1500);
     config.eifel = eifel;
+    (config.tlp, config.frto, config.dsack) = (false, false, false);
     let mut pair = Pair::new(config.clone(), config).established();
     pair.rate = Some(BitRate::from_bps(2_000_000));
     pair.bulk(200_000, Duration::from_secs(20));
@@ -164,6 +168,7 @@ fn eifel_leaves_a_true_timeout_alone() {
 fn karn_takes_no_sample_of_what_was_sent_twice() {
     let mut config = Config::new(Profile::Modern, 1500);
     config.timestamps = false;
+    config.tlp = false;
     let mut pair = Pair::new(config.clone(), config).established();
     let samples = pair.end(A).stats().rtt_samples;
     pair.drop_data = vec![0];

@@ -60,6 +60,9 @@ pub struct Pair {
     pub logging: bool,
     /// Data segments of A to lose, counted from 0 over first transmissions and repeats alike.
     pub drop_data: Vec<u64>,
+    /// Data segments of A to delay longer, counted in the same way, and how much longer.
+    pub late_data: Vec<u64>,
+    pub late_by: Duration,
     /// Data segments of A to mark, counted likewise.
     pub mark_data: Vec<u64>,
     /// Frames to mark by their place among all frames of an end.
@@ -71,6 +74,8 @@ pub struct Pair {
     /// Frames to lose by their place among all frames of an end.
     pub drop_nth: [Vec<u64>; 2],
     pub cut: [bool; 2],
+    /// Packets longer than this are lost.
+    pub path_mtu: Option<usize>,
     pub faults: Option<Faults>,
     pub reads: [bool; 2],
     pub received: [Vec<u8>; 2],
@@ -83,7 +88,7 @@ pub struct Pair {
     data_sent: u64,
     frames_sent: [u64; 2],
     rng: Rng,
-    iss: [SeqNumber; 2],
+    pub iss: [SeqNumber; 2],
     tuples: [Tuple; 2],
 }
 
@@ -146,12 +151,15 @@ impl Pair {
             log: Vec::new(),
             logging: true,
             drop_data: Vec::new(),
+            late_data: Vec::new(),
+            late_by: Duration::ZERO,
             mark_data: Vec::new(),
             mark_nth: [Vec::new(), Vec::new()],
             mark_after: None,
             made_up: ipv4::Ecn::NotEct,
             drop_nth: [Vec::new(), Vec::new()],
             cut: [false; 2],
+            path_mtu: None,
             faults: None,
             reads: [true; 2],
             received: [Vec::new(), Vec::new()],
@@ -277,11 +285,16 @@ impl Pair {
         self.idle_at[from] = leaves;
         let nth = self.frames_sent[from];
         self.frames_sent[from] += 1;
+        let mut late = Duration::ZERO;
         let mut lost = self.cut[from] || self.drop_nth[from].contains(&nth);
+        lost |= self.path_mtu.is_some_and(|mtu| len > mtu);
         let mut marked = self.mark_nth[from].contains(&nth)
             || self.mark_after.is_some_and(|longest| starts - self.now > longest);
         if from == A && segment.payload_len > 0 {
             lost |= self.drop_data.contains(&self.data_sent);
+            if self.late_data.contains(&self.data_sent) {
+                late = self.late_by;
+            }
             marked |= self.mark_data.contains(&self.data_sent);
             self.data_sent += 1;
         }
@@ -290,7 +303,7 @@ impl Pair {
             let Segment { repr, ecn, payload_len: len, .. } = segment;
             self.log.push(Sent { at: self.now, from, repr, ecn, len, marked });
         }
-        let mut arrives = leaves + self.delay;
+        let mut arrives = leaves + self.delay + late;
         if let Some(faults) = self.faults {
             lost |= self.rng.chance(faults.loss);
             if self.rng.chance(faults.duplication) {

@@ -16,6 +16,8 @@ struct Case {
     profile: Profile,
     recovery: Recovery,
     timestamps: bool,
+    /// One bit each: probes, PRR, F-RTO, limited transmit, D-SACK, Eifel.
+    switches: u8,
     mtu: u16,
     receive_buffer: u32,
     loss_permille: u32,
@@ -28,27 +30,37 @@ struct Case {
 }
 
 fn cases() -> impl Strategy<Value = Case> {
-    let recovery =
-        prop::sample::select(vec![Recovery::TimeoutOnly, Recovery::NewReno, Recovery::Sack]);
+    let recovery = prop::sample::select(vec![
+        Recovery::TimeoutOnly,
+        Recovery::Reno,
+        Recovery::NewReno,
+        Recovery::Sack,
+        Recovery::Rack,
+        Recovery::Rack,
+    ]);
     let profile = prop::sample::select(Profile::ALL.to_vec());
-    let shape = (any::<u64>(), profile, recovery, any::<bool>(), 120u16..9000);
+    let shape = (any::<u64>(), profile, recovery, any::<bool>(), any::<u8>(), 120u16..9000);
     let wires = (0u32..80, 0u32..80, 0u64..200, 20_000u64..20_000_000);
     let ecn = (0u64..50, prop::sample::select(Algorithm::ALL.to_vec()));
     (shape, wires, ecn, 2_000u32..200_000, 1usize..150_000).prop_map(
-        |((seed, profile, recovery, timestamps, mtu), wires, ecn, receive_buffer, bytes)| Case {
-            seed,
-            profile,
-            recovery,
-            timestamps,
-            mtu,
-            receive_buffer,
-            loss_permille: wires.0,
-            duplication_permille: wires.1,
-            jitter_ms: wires.2,
-            rate: wires.3,
-            mark_ms: ecn.0,
-            algorithm: ecn.1,
-            bytes,
+        |(shape, wires, ecn, receive_buffer, bytes)| {
+            let (seed, profile, recovery, timestamps, switches, mtu) = shape;
+            Case {
+                seed,
+                profile,
+                recovery,
+                timestamps,
+                switches,
+                mtu,
+                receive_buffer,
+                loss_permille: wires.0,
+                duplication_permille: wires.1,
+                jitter_ms: wires.2,
+                rate: wires.3,
+                mark_ms: ecn.0,
+                algorithm: ecn.1,
+                bytes,
+            }
         },
     )
 }
@@ -58,6 +70,9 @@ fn deliver(case: &Case) {
     if case.profile == Profile::Modern {
         config.recovery = case.recovery;
         config.timestamps = case.timestamps;
+        let is_on = |bit: u8| case.switches >> bit & 1 == 1;
+        (config.tlp, config.prr, config.frto) = (is_on(0), is_on(1), is_on(2));
+        (config.limited_transmit, config.dsack, config.eifel) = (is_on(3), is_on(4), is_on(5));
         config.receive_buffer = case.receive_buffer;
         config.algorithm = case.algorithm;
         config.ecn = EcnMode::Request;

@@ -104,11 +104,11 @@ impl Checksum {
     #[inline]
     pub fn copy_bytes(&mut self, to: &mut [u8], from: &[u8]) {
         assert_eq!(to.len(), from.len(), "lengths of a copy");
-        let (blocks, rest) = from.as_chunks::<BLOCK>();
-        let (to_blocks, to_rest) = to.as_chunks_mut::<BLOCK>();
+        let (vectors, rest) = from.as_chunks::<VECTOR>();
+        let (to_vectors, to_rest) = to.as_chunks_mut::<VECTOR>();
         let mut sum = 0;
-        if !blocks.is_empty() {
-            sum = simd::copy_blocks(to_blocks, blocks);
+        if !vectors.is_empty() {
+            sum = simd::copy(to_vectors, vectors);
         }
         self.add_native(add_end_around(sum, copy_short(to_rest, rest)));
         self.parity = self.parity.after(from.len());
@@ -198,55 +198,71 @@ fn add_end_around(a: u64, b: u64) -> u64 {
     sum + u64::from(carry)
 }
 
-/// Bytes that are summed at a time where there are many.
-const BLOCK: usize = 128;
+/// Bytes that are summed at a time where there are as many.
+const VECTOR: usize = 32;
 
 /// The sum modulo 2^64-1 in the byte order of the machine.
 #[inline]
 fn sum_bytes(bytes: &[u8]) -> u64 {
-    let (blocks, rest) = bytes.as_chunks::<BLOCK>();
+    let (vectors, rest) = bytes.as_chunks::<VECTOR>();
     let mut sum = 0;
-    if !blocks.is_empty() {
-        sum = simd::sum_blocks(blocks);
+    if !vectors.is_empty() {
+        sum = simd::sum(vectors);
     }
     add_end_around(sum, sum_short(rest))
 }
 
-/// The sum of less than a block.
+/// The sum of less than a vector.
 #[inline]
 fn sum_short(bytes: &[u8]) -> u64 {
-    let (words, mut rest) = bytes.as_chunks::<8>();
+    let (words, rest) = bytes.as_chunks::<8>();
     let mut sum = 0;
     for word in words {
         sum = add_end_around(sum, u64::from_ne_bytes(*word));
     }
-    if let Some((word, tail)) = rest.split_first_chunk::<4>() {
-        sum = add_end_around(sum, u64::from(u32::from_ne_bytes(*word)));
-        rest = tail;
-    }
-    if let Some((word, tail)) = rest.split_first_chunk::<2>() {
-        sum = add_end_around(sum, u64::from(u16::from_ne_bytes(*word)));
-        rest = tail;
-    }
-    if let [last] = *rest {
-        sum = add_end_around(sum, u64::from(u16::from_ne_bytes([last, 0])));
-    }
-    sum
+    if rest.is_empty() { sum } else { add_end_around(sum, last_word(rest)) }
 }
 
-/// Copies less than a block and gives its sum.
+/// Copies less than a vector and gives its sum. Its words are written out one by one: a loop over them would
+/// be turned into a call of the C library.
 #[inline]
 fn copy_short(to: &mut [u8], from: &[u8]) -> u64 {
     let (words, rest) = from.as_chunks::<8>();
     let (to_words, to_rest) = to.as_chunks_mut::<8>();
     let mut sum = 0;
-    for (to, word) in to_words.iter_mut().zip(words) {
+    if let ([to, ..], [word, ..]) = (&mut *to_words, words) {
+        *to = *word;
+        sum = u64::from_ne_bytes(*word);
+    }
+    if let ([_, to, ..], [_, word, ..]) = (&mut *to_words, words) {
         *to = *word;
         sum = add_end_around(sum, u64::from_ne_bytes(*word));
     }
-    if !rest.is_empty() {
-        to_rest.copy_from_slice(rest);
-        sum = add_end_around(sum, sum_short(rest));
+    if let ([_, _, to], [_, _, word]) = (to_words, words) {
+        *to = *word;
+        sum = add_end_around(sum, u64::from_ne_bytes(*word));
+    }
+    if rest.is_empty() {
+        return sum;
+    }
+    to_rest.copy_from_slice(rest);
+    add_end_around(sum, last_word(rest))
+}
+
+/// Less than eight bytes as a word with zeros behind them.
+#[inline]
+fn last_word(bytes: &[u8]) -> u64 {
+    let (mut sum, mut rest) = (0, bytes);
+    if let Some((word, tail)) = rest.split_first_chunk::<4>() {
+        sum += u64::from(u32::from_ne_bytes(*word));
+        rest = tail;
+    }
+    if let Some((word, tail)) = rest.split_first_chunk::<2>() {
+        sum += u64::from(u16::from_ne_bytes(*word));
+        rest = tail;
+    }
+    if let [last] = *rest {
+        sum += u64::from(u16::from_ne_bytes([last, 0]));
     }
     sum
 }

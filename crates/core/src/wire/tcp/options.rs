@@ -24,7 +24,8 @@ const TIMESTAMPS_LEN: u8 = 10;
 const SACK_BLOCK_LEN: usize = 8;
 
 /// What almost every segment carries: NOP, NOP, timestamps.
-const ALIGNED_TIMESTAMPS: u32 = u32::from_be_bytes([NOP, NOP, TIMESTAMPS, TIMESTAMPS_LEN]);
+pub(super) const ALIGNED_TIMESTAMPS: u32 =
+    u32::from_be_bytes([NOP, NOP, TIMESTAMPS, TIMESTAMPS_LEN]);
 
 /// The timestamps option (RFC 7323, 3).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]

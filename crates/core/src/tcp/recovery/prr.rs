@@ -1,0 +1,96 @@
+//! Proportional rate reduction (RFC 6937, with the refinements of RFC 9937): during fast recovery what
+//! leaves follows what is delivered, so that the flight ends where congestion control wants it.
+
+/// Whether an acknowledgment speaks for sending more than was delivered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Progress {
+    /// It advanced and told of no further loss.
+    Good,
+    /// It did not, or it did.
+    Doubtful,
+}
+
+/// The reduction of one recovery; all in bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::tcp) struct Prr {
+    /// What the flight is to become: ssthresh.
+    target: u32,
+    /// What it was at the start (RecoverFS).
+    flight: u32,
+    delivered: u32,
+    out: u32,
+    /// What may be in the network until the next acknowledgment.
+    window: u32,
+}
+
+impl Prr {
+    pub fn new(target: u32, flight: u32) -> Self {
+        Prr { target, flight: flight.max(1), delivered: 0, out: 0, window: 0 }
+    }
+
+    pub fn window(&self) -> u32 {
+        self.window
+    }
+
+    /// `bytes` left, new or again.
+    pub fn on_sent(&mut self, bytes: u32) {
+        self.out = self.out.saturating_add(bytes);
+    }
+
+    /// An acknowledgment delivered `bytes` and left `pipe` in the network.
+    pub fn on_ack(&mut self, bytes: u32, pipe: u32, mss: u32, progress: Progress) {
+        self.delivered = self.delivered.saturating_add(bytes);
+        let room = if pipe > self.target {
+            let share = u64::from(self.delivered) * u64::from(self.target);
+            (share.div_ceil(u64::from(self.flight)) as u32).saturating_sub(self.out)
+        } else {
+            let growth = match progress {
+                Progress::Good => mss,
+                Progress::Doubtful => 0,
+            };
+            let owed = self.delivered.saturating_sub(self.out).max(bytes);
+            owed.saturating_add(growth).min(self.target - pipe)
+        };
+        let room = if self.out == 0 { room.max(mss) } else { room };
+        self.window = pipe.saturating_add(room);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MSS: u32 = 1000;
+
+    #[test]
+    fn half_of_what_is_delivered_leaves_while_the_flight_is_too_large() {
+        let mut prr = Prr::new(10 * MSS, 20 * MSS);
+        prr.on_ack(MSS, 17 * MSS, MSS, Progress::Doubtful);
+        assert_eq!(prr.window(), 18 * MSS, "the retransmission at entry");
+        prr.on_sent(MSS);
+        let mut rooms = Vec::new();
+        for pipe in [17, 16, 16, 15] {
+            prr.on_ack(MSS, pipe * MSS, MSS, Progress::Doubtful);
+            let room = prr.window() - pipe * MSS;
+            rooms.push(room);
+            if room >= MSS {
+                prr.on_sent(MSS);
+            }
+        }
+        assert_eq!(rooms, [0, MSS / 2, MSS, MSS / 2]);
+    }
+
+    #[test]
+    fn a_flight_below_the_target_grows_in_slow_start_but_not_beyond_it() {
+        let mut prr = Prr::new(10 * MSS, 20 * MSS);
+        prr.on_ack(MSS, 4 * MSS, MSS, Progress::Doubtful);
+        prr.on_sent(MSS);
+        prr.on_ack(MSS, 4 * MSS, MSS, Progress::Doubtful);
+        assert_eq!(prr.window(), 5 * MSS, "what was delivered leaves");
+        prr.on_sent(MSS);
+        prr.on_ack(MSS, 4 * MSS, MSS, Progress::Good);
+        assert_eq!(prr.window(), 6 * MSS, "and one more");
+        prr.on_ack(8 * MSS, 4 * MSS, MSS, Progress::Good);
+        assert_eq!(prr.window(), 10 * MSS);
+    }
+}
