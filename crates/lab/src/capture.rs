@@ -1,5 +1,5 @@
-//! Captures: the packets of a run as pcapng, one interface per link or cable and direction. Our header is left
-//! out, and so are the datagrams of a trunk's own.
+//! Captures: the packets of a run as pcapng, one interface per link or cable and direction. Our header is
+//! left out, and so are the datagrams of a trunk's own.
 
 use trunkline_core::frame::LinkId;
 use trunkline_core::trace::pcapng::{self, LinkType};

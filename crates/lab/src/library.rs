@@ -53,24 +53,6 @@ pub const READY: &[Ready] = &[
         "ping idle and loaded, 1 to 4 lines, MTU 68 to 1500"
     ),
     plan!(
-        "vegas-modem",
-        "published/vegas-modem.toml",
-        true,
-        "a download over a 28.8 kbit/s modem: Vegas beside Reno"
-    ),
-    plan!(
-        "vegas-lan",
-        "published/vegas-lan.toml",
-        true,
-        "web pages over an overloaded half-duplex Ethernet"
-    ),
-    plan!(
-        "vegas-vs-reno",
-        "published/vegas-vs-reno.toml",
-        true,
-        "where not to use Vegas: beside Reno in one queue"
-    ),
-    plan!(
         "dctcp-incast",
         "published/dctcp-incast.toml",
         true,
@@ -105,6 +87,24 @@ pub const READY: &[Ready] = &[
         "published/dctcp-vs-cubic.toml",
         true,
         "DCTCP and CUBIC on one port: when not to use it"
+    ),
+    plan!(
+        "vegas-modem",
+        "published/vegas-modem.toml",
+        true,
+        "a download over a 28.8 kbit/s modem: Vegas beside Reno"
+    ),
+    plan!(
+        "vegas-lan",
+        "published/vegas-lan.toml",
+        true,
+        "web pages over an overloaded half-duplex Ethernet"
+    ),
+    plan!(
+        "vegas-vs-reno",
+        "published/vegas-vs-reno.toml",
+        true,
+        "where not to use Vegas: beside Reno in one queue"
     ),
     plan!(
         "eql-two-modems",

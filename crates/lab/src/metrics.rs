@@ -72,7 +72,9 @@ pub(crate) fn measure(plan: &Plan, world: &World) -> Measured {
             App::Ping(ping) => (ping_metrics(ping, end), ping_cause(ping)),
             app => {
                 failures.extend(switched::failures(app).map(|how| (flow.name.clone(), how)));
-                notes.extend(switched::note(world, app).map(|note| (flow.name.clone(), note)));
+                notes.extend(
+                    switched::note(plan, world, flow, app).map(|note| (flow.name.clone(), note)),
+                );
                 (switched::metrics(plan, world, flow, app), switched::cause(app))
             }
         };

@@ -13,13 +13,13 @@ use crate::world::World;
 use trunkline_core::cc;
 use trunkline_core::host::ConnectionId;
 use trunkline_core::time::{Duration, Instant};
-use trunkline_plan::model::{Flow, Plan, Route};
-use trunkline_plan::network::{self, ETHERNET};
+use trunkline_plan::model::{Discipline, Flow, Plan, Route};
+use trunkline_plan::network::{self, ETHERNET, PortQueue};
 
 /// Rates of a group are fair when the largest and the smallest differ by less than this share of their sum:
 /// 0.5 of 10 Gbit/s.
 const FAIR_SHARE: f64 = 0.05;
-/// A group has recovered when it carries this share of the most it has carried.
+/// A group has recovered when it carries this share of what all its flows carried together in the mean.
 const RECOVERED_SHARE: f64 = 0.95;
 
 /// Jain's index of some amounts: 1 when all are equal, 1/n when one has everything.
@@ -233,13 +233,35 @@ fn of_messages(plan: &Plan, world: &World, messages: &Messages) -> Metrics {
 }
 
 /// Where congestion control is not what the plan asked for.
-pub(super) fn note(world: &World, app: &App) -> Option<String> {
+pub(super) fn note(plan: &Plan, world: &World, flow: &Flow, app: &App) -> Option<String> {
     let App::Streams(streams) = app else { return None };
     let fell_back = |bulk: &Bulk| {
         let connection = connection(world, bulk.hosts()[0], bulk.sender());
         connection.is_some_and(|connection| connection.cc_state() == cc::State::DctcpReno)
     };
-    streams.bulks.iter().any(fell_back).then(|| super::FELL_BACK.to_owned())
+    if streams.bulks.iter().any(fell_back) {
+        return Some(super::FELL_BACK.to_owned());
+    }
+    let is_unmarked = flow.tcp.algorithm.name() == "dctcp" && !meets_marks(plan, flow);
+    is_unmarked.then(|| UNMARKED.to_owned())
+}
+
+/// What a reader should know where nothing marks what DCTCP sends.
+const UNMARKED: &str =
+    "no queue at the receiver's port marks these packets: dctcp hears of losses only, and is reno";
+
+/// Whether the queue that a flow's packets wait in at its receiver's port marks any.
+fn meets_marks(plan: &Plan, flow: &Flow) -> bool {
+    let Route::Switches { to, .. } = flow.route else { return true };
+    let switch = &plan.lab.switches[plan.lab.machines[to].cable.to];
+    let queue = match &switch.queue {
+        PortQueue::One(queue) => Some(queue),
+        PortQueue::Classes { classes, .. } => {
+            let listed = classes.iter().find(|class| class.dscps.contains(&flow.tcp.dscp));
+            listed.or(classes.last()).map(|class| &class.queue)
+        }
+    };
+    queue.is_some_and(|queue| queue.discipline != Discipline::DropTail)
 }
 
 /// The streams of a group.
@@ -276,7 +298,9 @@ pub(super) fn of_group(world: &World, looks: &Looks) -> Metrics {
         }
         None => Vec::new(),
     };
-    let recovered_at = first_end.and_then(|end| recovered_at(&looked, end));
+    let sums = |from| together(from).map(|(_, rates)| rates.iter().sum()).collect::<Vec<f64>>();
+    let before = last_start.and_then(|from| mean(&sums(from)));
+    let recovered_at = first_end.and_then(|end| recovered_at(&looked, end, before));
     let recovered_after = recovered_at.zip(first_end).map(|(at, end)| seen(at, end));
     Metrics::from([
         ("goodput".into(), rates.as_ref().map(|rates| rates.iter().sum())),
@@ -295,11 +319,14 @@ fn extremes(rates: &[f64]) -> [f64; 2] {
     [low, rates.iter().copied().fold(0.0, f64::max)]
 }
 
-/// The first look after the end of one flow at which the others carry what all carried before.
-fn recovered_at(looked: &[(Instant, Vec<f64>)], end: Instant) -> Option<Instant> {
-    let sum = |rates: &[f64]| rates.iter().sum::<f64>();
-    let most = looked.iter().map(|(_, rates)| sum(rates)).fold(0.0, f64::max);
-    let carries = |rates: &[f64]| sum(rates) >= RECOVERED_SHARE * most;
+/// The first look after the end of one flow at which the others carry nearly `before`.
+fn recovered_at(
+    looked: &[(Instant, Vec<f64>)],
+    end: Instant,
+    before: Option<f64>,
+) -> Option<Instant> {
+    let least = RECOVERED_SHARE * before?;
+    let carries = |rates: &[f64]| rates.iter().sum::<f64>() >= least;
     looked.iter().find(|(at, rates)| *at >= end && carries(rates)).map(|(at, _)| *at)
 }
 
@@ -360,6 +387,7 @@ mod tests {
         let at = |tenths: u64| Instant::ZERO + Duration::from_millis(100 * tenths);
         let looked =
             vec![(at(0), vec![5.0, 5.0]), (at(1), vec![5.0, 0.0]), (at(2), vec![9.6, 0.0])];
-        assert_eq!(recovered_at(&looked, at(1)), Some(at(2)));
+        assert_eq!(recovered_at(&looked, at(1), Some(10.0)), Some(at(2)));
+        assert_eq!(recovered_at(&looked, at(1), Some(10.2)), None);
     }
 }

@@ -298,10 +298,10 @@ fn owners<'n>(scope: &'n Scope, flows: &[Option<Flow>]) -> Vec<(&'n str, Owner)>
         "link" => Owner::Link,
         "bond" => Owner::Bond,
         "chip" => Owner::Chip,
-        "segment" => Owner::Segment,
         "switch" => Owner::Switch,
         "host" => Owner::Machine,
         "group" => Owner::Group,
+        "segment" => Owner::Segment,
         _ => {
             let flow = flows.iter().flatten().find(|f| f.name == name);
             flow.map_or(Owner::Flow, Owner::of)

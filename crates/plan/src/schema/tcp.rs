@@ -41,6 +41,7 @@ pub(super) fn tcp(
     tcp.nagle &= !matches!(app, Some(App::Requests(_)));
     tcp.algorithm = s.or(problems, "cc", tcp.algorithm, algorithm);
     cc::tuning(&mut tcp.tuning, &mut s, problems);
+    ecn(&mut tcp, &mut s, problems);
     recovery(&mut tcp, &mut s, problems);
     tcp.mss = s.opt(problems, "mss", reader::whole(1, 65_495)).or(tcp.mss);
     buffers(&mut tcp, &mut s, problems);
@@ -53,7 +54,6 @@ pub(super) fn tcp(
     tcp.idle_restart = s.or(problems, "idle_restart", tcp.idle_restart, reader::flag);
     tcp.header_prediction =
         s.or(problems, "header_prediction", tcp.header_prediction, reader::flag);
-    ecn(&mut tcp, &mut s, problems);
     timers(&mut tcp, &mut s, problems);
     tcp.pacing = s.or(problems, "pacing", tcp.pacing, reader::flag);
     tcp.keepalive = keepalive(&mut s, problems);
