@@ -179,7 +179,7 @@ fn a_round_with_a_barrier_waits_for_the_slowest() {
 
 #[test]
 fn requirements_of_a_data_centre_hold() {
-    let result = run("dctcp-workload", &[("lab.duration", "1s"), ("lab.warmup", "0.2s")]);
+    let result = run("dctcp-workload", &[("lab.duration", "5s"), ("lab.warmup", "0.5s")]);
     assert_eq!(metric(&result, "", "dctcp-front-query.timeouts"), 0.0);
     let queue = |cc: &str| metric(&result, "", &format!("{cc}-back.{cc}-back-rx.queue_mean"));
     assert!(queue("dctcp") <= 0.1 * queue("cubic"), "{} {}", queue("dctcp"), queue("cubic"));
