@@ -142,7 +142,9 @@ fn port_to(
         at = switches[current].uplink.map(|cable| cable.to);
     }
     let leads = |cable: &usize| match (at, below) {
-        (None, _) => matches!(fabric.cables[*cable].to, End::Port { .. }) && cable.is_multiple_of(2),
+        (None, _) => {
+            matches!(fabric.cables[*cable].to, End::Port { .. }) && cable.is_multiple_of(2)
+        }
         (Some(_), None) => *cable == 2 * machine + 1,
         (Some(_), Some(below)) => {
             matches!(fabric.cables[*cable].to, End::Port { switch, .. } if switch == below)

@@ -168,7 +168,7 @@ impl Connection {
         let cc = build_cc(&config, agreed.mss, config.initial_window, path);
         Connection {
             tuple,
-            template: Connection::template(&tuple),
+            template: Connection::template(&tuple, config.dscp),
             state,
             stats: Stats::default(),
             ecn: EcnState::before(&config, cc.ecn(), state),

@@ -392,10 +392,10 @@ impl Connection {
     }
 
     /// What is prepared for the segments of this connection.
-    pub(super) fn template(tuple: &Tuple) -> Option<Template> {
+    pub(super) fn template(tuple: &Tuple, dscp: u8) -> Option<Template> {
         match (tuple.local, tuple.remote) {
             (SocketAddr::V4(local), SocketAddr::V4(remote)) => {
-                Some(Template::new(local, remote, TTL))
+                Some(Template::new(local, remote, dscp, TTL))
             }
             _ => None,
         }

@@ -179,7 +179,8 @@ impl Scoreboard {
             if record.fate == Fate::Sacked && !renege {
                 continue;
             }
-            if index == 0 || record.sent_at <= at || renege {
+            let is_lost = record.fate == Fate::Lost;
+            if index == 0 || record.sent_at <= at || renege || is_lost {
                 record.fate = Fate::Lost;
                 self.lost += record.len;
             }

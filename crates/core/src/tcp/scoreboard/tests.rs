@@ -91,6 +91,19 @@ fn lost_is_what_has_enough_sacked_above() {
 }
 
 #[test]
+fn a_timeout_forgets_no_loss_that_was_found_before() {
+    let mut board = board(10);
+    for index in 0..10 {
+        board.touch(index, Instant::from_nanos(index as u64 + 1));
+    }
+    sack(&mut board, 10, &[(6, 10)]);
+    assert!(board.judge(MSS, 3));
+    board.mark_lost_if_sent_by(Instant::from_nanos(2));
+    board.check_invariants(START, START + 10 * MSS);
+    assert_eq!(board.lost(), 6 * MSS);
+}
+
+#[test]
 fn three_ranges_prove_a_loss_whatever_their_size() {
     let mut board = board(10);
     sack(&mut board, 10, &[(1, 2), (3, 4), (5, 6)]);

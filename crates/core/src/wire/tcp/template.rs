@@ -42,6 +42,8 @@ pub struct Stamped {
 /// What all segments of a connection in one direction have in common.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Template {
+    /// Version, header length and service.
+    lead: u64,
     addresses: u64,
     ports: u32,
     /// Time to live and protocol, with room for the checksum.
@@ -52,18 +54,21 @@ pub struct Template {
 }
 
 impl Template {
-    /// For segments from `src` to `dst` in packets that may not be fragmented.
-    pub fn new(src: SocketAddrV4, dst: SocketAddrV4, ttl: u8) -> Template {
+    /// For segments from `src` to `dst` in packets with this codepoint for services (RFC 2474, below 64)
+    /// that may not be fragmented.
+    pub fn new(src: SocketAddrV4, dst: SocketAddrV4, dscp: u8, ttl: u8) -> Template {
+        let lead = 0x4500 | u64::from(dscp) << 2;
         let (from, to) = (u64::from(src.ip().to_bits()), u64::from(dst.ip().to_bits()));
         let ports = u32::from(src.port()) << 16 | u32::from(dst.port());
         let hop = u32::from(ttl) << 24 | u32::from(Protocol::TCP.0) << 16;
         let offset = (SEGMENT_HEADER_LEN as u64 / 4) << 12;
         let pseudo_header = from + to + u64::from(Protocol::TCP.0) + SEGMENT_HEADER_LEN as u64;
         Template {
+            lead,
             addresses: from << 32 | to,
             ports,
             hop,
-            ip_sum: from + to + u64::from(hop) + DONT_FRAGMENT + 0x4500,
+            ip_sum: from + to + u64::from(hop) + DONT_FRAGMENT + lead,
             tcp_sum: pseudo_header + u64::from(ports) + u64::from(ALIGNED_TIMESTAMPS) + offset,
         }
     }
@@ -82,7 +87,7 @@ impl Template {
         let (ident, ecn, len) = (u64::from(ident), ecn as u64, u64::from(payload_len));
         let total_len = STAMPED_LEN as u64 + len;
         debug_assert!(total_len <= u64::from(u16::MAX));
-        let lead = (0x4500 | ecn) << 48 | total_len << 32 | ident << 16 | DONT_FRAGMENT;
+        let lead = (self.lead | ecn) << 48 | total_len << 32 | ident << 16 | DONT_FRAGMENT;
         let hop = self.hop | u32::from(folded(self.ip_sum + ecn + total_len + ident));
         buf[..8].copy_from_slice(&lead.to_be_bytes());
         buf[8..12].copy_from_slice(&hop.to_be_bytes());
@@ -193,6 +198,7 @@ mod tests {
             addresses: (u32, u32),
             ports: (u16, u16),
             own_of_packet: (u16, u8, u8),
+            dscp in 0u8..64,
             own_of_segment: (u32, u32, u8, u16),
             stamps: (u32, u32),
             payload in prop::collection::vec(any::<u8>(), 0..100),
@@ -209,7 +215,7 @@ mod tests {
             sum.add_bytes(&payload);
 
             let ip = ipv4::Repr {
-                src, dst, protocol: Protocol::TCP, dscp: 0, ecn, ident, dont_fragment: true, ttl,
+                src, dst, protocol: Protocol::TCP, dscp, ecn, ident, dont_fragment: true, ttl,
                 payload_len: (SEGMENT_HEADER_LEN as u32 + payload_len) as u16,
             };
             let options = Options { timestamps: Some(timestamps), ..Options::default() };
@@ -219,8 +225,8 @@ mod tests {
             ip.emit(&mut expected);
             repr.emit_summed(&mut expected[ipv4::HEADER_LEN..], sum, payload_len, src, dst);
 
-            let template =
-                Template::new(SocketAddrV4::new(src, src_port), SocketAddrV4::new(dst, dst_port), ttl);
+            let (from, to) = (SocketAddrV4::new(src, src_port), SocketAddrV4::new(dst, dst_port));
+            let template = Template::new(from, to, dscp, ttl);
             let mut written = [0xaa; STAMPED_LEN];
             let own = Stamped { ident, ecn, seq, ack, flags, window, timestamps };
             template.emit(&mut written, &own, sum, payload_len);
@@ -244,7 +250,7 @@ mod tests {
                 flags: Flags::ACK, window: 8, timestamps,
             };
             let template =
-                Template::new(SocketAddrV4::new(src, 1), SocketAddrV4::new(dst, 2), 64);
+                Template::new(SocketAddrV4::new(src, 1), SocketAddrV4::new(dst, 2), 0, 64);
             let mut packet = [0; 80];
             let (headers, _) = packet.split_first_chunk_mut().expect("80 bytes");
             template.emit(headers, &own, Checksum::new(), 28);
