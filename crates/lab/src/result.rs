@@ -61,9 +61,10 @@ pub struct Figure {
 }
 
 impl Figure {
-    /// `reproduced / published - 1`.
+    /// `reproduced / published - 1`; none where nothing was published, or zero.
     pub fn error(&self) -> Option<f64> {
-        Some(self.reproduced? / self.published? - 1.0)
+        let published = self.published.filter(|published| *published != 0.0)?;
+        Some(self.reproduced? / published - 1.0)
     }
 }
 

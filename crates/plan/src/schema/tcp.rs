@@ -83,12 +83,11 @@ fn recovery(tcp: &mut Config, s: &mut Section<'_>, problems: &mut Problems) {
 /// ECN, and where in a network's queues the packets wait.
 fn ecn(tcp: &mut Config, s: &mut Section<'_>, problems: &mut Problems) {
     tcp.ecn = s.or(problems, "ecn", tcp.ecn, reader::choice(&ECN_MODES, &[]));
-    let mode = tcp.ecn;
-    tcp.ecn_syn = s.or(problems, "ect_on_syn", tcp.ecn_syn, |node| match reader::flag(node)? {
-        true if mode == EcnMode::Off => Err(Unfit::new("needs ecn", "ecn = \"on\"")),
-        true => Ok(EcnSyn::Capable),
-        false => Ok(EcnSyn::NotCapable),
-    });
+    tcp.ecn_syn = match s.opt(problems, "ect_on_syn", reader::flag) {
+        Some(true) => EcnSyn::Capable,
+        Some(false) => EcnSyn::NotCapable,
+        None => tcp.ecn_syn,
+    };
     tcp.dscp = s.or(problems, "dscp", tcp.dscp, reader::whole(0, 63));
 }
 
