@@ -1,7 +1,7 @@
 //! From a plan's machines and switches to a fabric.
 
-use crate::build::queue_of;
 use crate::fabric::{Buffers, Cable, End, FIRST_ADDRESS, Fabric, Switch};
+use crate::queueing::queue_of;
 use std::net::Ipv4Addr;
 use trunkline_core::Context;
 use trunkline_core::bond::{Bond, BondConfig, IngressConfig, MemberConfig, Mode};
@@ -142,7 +142,9 @@ fn port_to(
         at = switches[current].uplink.map(|cable| cable.to);
     }
     let leads = |cable: &usize| match (at, below) {
-        (None, _) => matches!(fabric.cables[*cable].to, End::Port { .. }) && cable.is_multiple_of(2),
+        (None, _) => {
+            matches!(fabric.cables[*cable].to, End::Port { .. }) && cable.is_multiple_of(2)
+        }
         (Some(_), None) => *cable == 2 * machine + 1,
         (Some(_), Some(below)) => {
             matches!(fabric.cables[*cable].to, End::Port { switch, .. } if switch == below)
