@@ -7,6 +7,7 @@ use crate::apps::streams::Streams;
 use crate::apps::{App, bulk::Bulk, ping::Ping};
 use crate::cabling::{self, fabric};
 use crate::look::Looks;
+use crate::queueing::queue_of;
 use crate::world::{Fault, Lane, Link, World};
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -17,9 +18,7 @@ use trunkline_core::host::{Host, InterfaceId};
 use trunkline_core::link::channel::{Channel, ChannelConfig, Clocking};
 use trunkline_core::link::wire::WireConfig;
 use trunkline_core::link::{Chip, Csma, Medium, Pacer};
-use trunkline_core::queue::{
-    DropTail, FqCodel, FqCodelConfig, Limit, Queue, Red, RedConfig, StepEcn,
-};
+use trunkline_core::queue::Limit;
 use trunkline_core::rng::Rng;
 use trunkline_core::time::{Duration, Instant};
 use trunkline_core::trace::Direction;
@@ -231,35 +230,6 @@ fn channel(plan: &Plan, mtu: u16, member: usize, lane: usize, rng: &Rng) -> Chan
     match queue {
         Some(queue) => channel.with_queue(queue),
         None => channel,
-    }
-}
-
-/// The network's queue in front of a transmitter of this rate.
-pub(crate) fn queue_of(
-    discipline: Discipline,
-    limit: Limit,
-    rate: BitRate,
-    mtu: u16,
-    rng: &Rng,
-) -> Queue {
-    match discipline {
-        Discipline::DropTail => Queue::DropTail(DropTail::new(limit)),
-        Discipline::StepEcn { mark } => Queue::StepEcn(StepEcn::new(limit, mark.at_rate(rate))),
-        Discipline::FqCodel => {
-            Queue::FqCodel(FqCodel::new(FqCodelConfig { limit, ..FqCodelConfig::new(mtu) }))
-        }
-        Discipline::Red { min, max, probability_max, weight_log2, above } => {
-            let config = RedConfig {
-                limit,
-                min: min.at_rate(rate),
-                max: max.at_rate(rate),
-                probability_max,
-                weight_log2,
-                above,
-                packet_time: rate.time_for_bits(8 * u64::from(mtu)),
-            };
-            Queue::Red(Red::new(config, rng.fork("queue")))
-        }
     }
 }
 

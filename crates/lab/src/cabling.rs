@@ -1,7 +1,7 @@
 //! From a plan's machines and switches to a fabric.
 
-use crate::build::queue_of;
 use crate::fabric::{Buffers, Cable, End, FIRST_ADDRESS, Fabric, Switch};
+use crate::queueing::queue_of;
 use std::net::Ipv4Addr;
 use trunkline_core::Context;
 use trunkline_core::bond::{Bond, BondConfig, IngressConfig, MemberConfig, Mode};

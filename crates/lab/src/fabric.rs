@@ -3,7 +3,6 @@
 //! Store and forward. A switch knows from the start behind which port every machine is, as one that has
 //! heard from all of them does. The queue is counted in packets' bytes, without the Ethernet header.
 
-use crate::world::{Source, World};
 use std::collections::VecDeque;
 use std::net::Ipv4Addr;
 use trunkline_core::Context;
@@ -12,13 +11,11 @@ use trunkline_core::link::channel::Channel;
 use trunkline_core::queue::{Queue, SharedBuffer};
 use trunkline_core::time::{Duration, Instant};
 use trunkline_core::wire::ipv4::Ecn;
-use trunkline_core::work::DropReason;
 
 /// The address of the first machine; the others follow.
 pub(crate) const FIRST_ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 128, 0, 1);
-/// Where an IPv4 header has its type of service and its destination.
+/// Where an IPv4 header has its type of service.
 const TOS_OFFSET: usize = 1;
-const DESTINATION_OFFSET: usize = 16;
 
 /// What is at one end of a cable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -42,8 +39,8 @@ pub(crate) struct Cable {
     /// The cable, as its machine calls it.
     pub(crate) link: LinkId,
     /// What is left of a host's burst, and the bytes of it that are out and not reported yet.
-    handed: VecDeque<Frame>,
-    unreported: u64,
+    pub(crate) handed: VecDeque<Frame>,
+    pub(crate) unreported: u64,
 }
 
 impl Cable {
@@ -151,12 +148,17 @@ impl Switch {
         self.cables[port]
     }
 
+    /// Whether nothing waits at a port.
+    pub(crate) fn is_empty(&self, port: usize) -> bool {
+        self.buffers.len(port) == 0
+    }
+
     fn queued(&self) -> usize {
         (0..self.cables.len()).map(|port| self.buffers.len(port)).sum()
     }
 
     /// Puts a frame into a port's queue, or gives it up.
-    fn push(&mut self, now: Instant, cx: &mut Context, port: usize, frame: Frame) {
+    pub(crate) fn push(&mut self, now: Instant, cx: &mut Context, port: usize, frame: Frame) {
         let before = self.buffers.bytes(port);
         let was = ecn(cx, frame);
         let pushed = match &mut self.buffers {
@@ -178,7 +180,7 @@ impl Switch {
     }
 
     /// The next frame of a port's queue.
-    fn pop(&mut self, now: Instant, cx: &mut Context, port: usize) -> Option<Frame> {
+    pub(crate) fn pop(&mut self, now: Instant, cx: &mut Context, port: usize) -> Option<Frame> {
         self.meters[port].passed(now, self.buffers.bytes(port));
         let popped = match &mut self.buffers {
             Buffers::Own(queues) => queues[port].pop(now, cx),
@@ -203,7 +205,7 @@ pub(crate) struct Fabric {
 
 impl Fabric {
     /// The outgoing cable of a host, if it is idle.
-    fn idle_card(&self, host: usize) -> Option<usize> {
+    pub(crate) fn idle_card(&self, host: usize) -> Option<usize> {
         let card = self.cards.get(host).copied().flatten()?;
         self.cables[card].channel.idle().then_some(card)
     }
@@ -214,94 +216,5 @@ impl Fabric {
             |c: &Cable| c.handed.len() + usize::from(!c.channel.idle()) + c.channel.wire().len();
         let cables: usize = self.cables.iter().map(on).sum();
         cables + self.switches.iter().map(Switch::queued).sum::<usize>()
-    }
-}
-
-impl World {
-    /// A cable's transmitter has finished, or a frame arrives at its other end.
-    pub(crate) fn cable_due(&mut self, cable: usize) {
-        let this = &self.fabric.cables[cable];
-        if this.channel.finishes().is_some_and(|at| at <= self.now) {
-            self.cable_finished(cable);
-        }
-        while let Some(frame) = self.fabric.cables[cable].channel.poll_arrival(self.now) {
-            match self.fabric.cables[cable].to {
-                End::Host(host) => {
-                    let link = self.fabric.cables[cable].link;
-                    self.hosts[host].handle_frame(self.now, &mut self.cx, link, frame);
-                    self.serve(host);
-                }
-                End::Port { switch, .. } => self.forward(switch, frame),
-            }
-        }
-        self.arm_cable(cable);
-    }
-
-    fn arm_cable(&mut self, cable: usize) {
-        let next = self.fabric.cables[cable].channel.next_timeout();
-        self.arm(Source::Cable(cable), next);
-    }
-
-    fn start_on(&mut self, cable: usize, frame: Frame) {
-        self.packet_hops += 1;
-        self.fabric.cables[cable].channel.start(self.now, &mut self.cx, frame);
-        self.arm_cable(cable);
-    }
-
-    /// A frame has left a transmitter: on with the next. A host is told when its burst is out.
-    fn cable_finished(&mut self, cable: usize) {
-        let this = &mut self.fabric.cables[cable];
-        let bytes = this.channel.finish(self.now, &mut self.cx);
-        match this.from {
-            End::Port { switch, port } => {
-                let next = self.fabric.switches[switch].pop(self.now, &mut self.cx, port);
-                if let Some(frame) = next {
-                    self.start_on(cable, frame);
-                }
-            }
-            End::Host(host) => {
-                this.unreported += bytes;
-                if let Some(frame) = this.handed.pop_front() {
-                    return self.start_on(cable, frame);
-                }
-                let (link, bytes) = (this.link, std::mem::take(&mut this.unreported));
-                self.hosts[host].handle_transmitted(self.now, &mut self.cx, link, bytes);
-                self.serve(host);
-            }
-        }
-    }
-
-    /// A frame has come in at a switch.
-    fn forward(&mut self, switch: usize, frame: Frame) {
-        let bytes = self.cx.frames.bytes(frame);
-        let destination = bytes.get(DESTINATION_OFFSET..).and_then(<[u8]>::first_chunk::<4>);
-        let offset = destination.map_or(u32::MAX, |bytes| {
-            u32::from_be_bytes(*bytes).wrapping_sub(u32::from(FIRST_ADDRESS))
-        });
-        let this = &mut self.fabric.switches[switch];
-        let Some(port) = this.port_to(offset as usize) else {
-            return self.cx.drop_frame(frame, DropReason::NotForUs);
-        };
-        let cable = this.cables[port];
-        if self.fabric.cables[cable].channel.idle() && this.buffers.len(port) == 0 {
-            return self.start_on(cable, frame);
-        }
-        this.push(self.now, &mut self.cx, port, frame);
-    }
-
-    /// Asks a host for a burst for its card. Answers whether it had one.
-    pub(crate) fn serve_card(&mut self, host: usize) -> bool {
-        let Some(cable) = self.fabric.idle_card(host) else {
-            return false;
-        };
-        let link = self.fabric.cables[cable].link;
-        self.burst.clear();
-        self.hosts[host].poll_transmit(self.now, &mut self.cx, link, &mut self.burst);
-        let Some((&first, rest)) = self.burst.frames.split_first() else {
-            return false;
-        };
-        self.fabric.cables[cable].handed.extend(rest);
-        self.start_on(cable, first);
-        true
     }
 }

@@ -7,6 +7,7 @@
 //! | [`build`] | from a plan to a world |
 //! | [`world`] | the engine: hosts, links, chips and faults on one time line |
 //! | `cabling`, `fabric` | machines at switches: from the plan, and in the engine |
+//! | `queueing` | the queues of links and switches, from the plan |
 //! | `apps` | what opens connections, writes, reads and asks |
 //! | `observe`, `look`, `metrics`, `knee` | what is measured and what it is worth |
 //! | [`pair`] | two bonds alone, fed from outside |
@@ -26,6 +27,7 @@ mod look;
 pub mod metrics;
 mod observe;
 pub mod pair;
+mod queueing;
 pub mod result;
 pub mod swarm;
 mod tap;

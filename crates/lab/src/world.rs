@@ -4,6 +4,8 @@
 //! deadline. The loop takes the earliest, ties in the order they were scheduled, lets it happen and
 //! serves the hosts it touched until nothing moves any more.
 
+mod cables;
+
 use crate::apps::{App, Call};
 use crate::fabric::Fabric;
 use crate::look::Looks;
@@ -144,7 +146,7 @@ pub struct World {
 
 /// Who a deadline belongs to; packed into the number [`Deadlines`] wants.
 #[derive(Clone, Copy)]
-pub(crate) enum Source {
+enum Source {
     Host(usize),
     Lane(usize, usize),
     Medium(usize),
@@ -313,7 +315,7 @@ impl World {
         self.arm(Source::Looks(group), Some(next));
     }
 
-    pub(crate) fn arm(&mut self, source: Source, at: Option<Instant>) {
+    fn arm(&mut self, source: Source, at: Option<Instant>) {
         self.sources.set(source.pack(), at);
     }
 

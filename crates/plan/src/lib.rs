@@ -17,6 +17,7 @@
 //! The grammar is written down in `docs/plan.md`.
 
 mod diagnostic;
+mod discipline;
 mod document;
 mod experiment;
 mod figure;

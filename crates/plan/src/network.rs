@@ -1,7 +1,7 @@
 //! Machines, switches and the cables between them, as values: the part of [`crate::model`] that full-duplex
 //! Ethernet needs.
 
-use crate::model::Discipline;
+use crate::discipline::Discipline;
 use trunkline_core::link::framing::{Framing, Header};
 use trunkline_core::queue::shared::Alpha;
 use trunkline_core::queue::{Limit, Sharing};

@@ -222,7 +222,7 @@ const CASES: &[(&str, &str, &str, &[&str])] = &[
     (
         "cc = \"reno\"",
         "ecn = \"off\", ect_on_syn = true",
-        "p.toml:52:33: `ect_on_syn` needs ecn",
+        "p.toml:52:36: `ect_on_syn` needs ecn",
         &["ecn = \"on\""],
     ),
     (
