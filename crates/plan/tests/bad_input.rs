@@ -221,12 +221,6 @@ const CASES: &[(&str, &str, &str, &[&str])] = &[
     ),
     (
         "cc = \"reno\"",
-        "ecn = \"off\", ect_on_syn = true",
-        "p.toml:52:36: `ect_on_syn` needs ecn",
-        &["ecn = \"on\""],
-    ),
-    (
-        "cc = \"reno\"",
         "dscp = 64",
         "p.toml:52:17: `dscp` is out of range",
         &["a whole number from 0 to 63"],
