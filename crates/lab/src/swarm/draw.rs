@@ -6,7 +6,7 @@ use trunkline_core::link::framing::{Framing, Header, LineCoding, Payload};
 use trunkline_core::queue::Limit;
 use trunkline_core::queue::red::Above;
 use trunkline_core::rng::Rng;
-use trunkline_core::tcp::config::{Algorithm, Config, Profile, Recovery};
+use trunkline_core::tcp::config::{Algorithm, Config, EcnMode, Profile, Recovery};
 use trunkline_core::time::Duration;
 use trunkline_core::units::{BitRate, Ratio};
 use trunkline_plan::model::{
@@ -251,10 +251,13 @@ fn chip(rng: &mut Rng, links: &[Link]) -> Chip {
     Chip { name: "chip".into(), rate: (rng.below(4) > 0).then_some(rate), links: shared }
 }
 
-/// Any algorithm for a modern flow; the others have that of their time.
+/// Any algorithm for a modern flow, with ECN asked for or not, paced or not; the others have those of their
+/// time.
 fn congestion_control(rng: &mut Rng, flows: &mut [Flow]) {
     for flow in flows.iter_mut().filter(|flow| flow.tcp.profile == Profile::Modern) {
         flow.tcp.algorithm = Algorithm::ALL[rng.below(Algorithm::ALL.len() as u64) as usize];
+        flow.tcp.ecn = [EcnMode::OnRequest, EcnMode::Request][rng.below(2) as usize];
+        flow.tcp.pacing = rng.below(4) == 0;
     }
 }
 
