@@ -1,0 +1,36 @@
+#!/usr/bin/env python3
+"""Tells for every test the reference names whether there is one of that name, and whether it passed.
+
+usage: 3_names.py OUTPUT    what `cargo test` printed
+"""
+
+import re
+import sys
+
+NAMES = {"tcp": 6, "rec": 5, "cub": 3, "veg": 6, "dct": 6, "mod": 5, "dse": 6}
+TEST = re.compile(r"^test (?:\S*::)?([a-z]{3})_(\d)_(\S+)(?: - should panic)? \.\.\. (\w+)")
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    found = {}
+    with open(sys.argv[1], encoding="utf-8") as output:
+        for line in output:
+            match = TEST.match(line)
+            if match:
+                group, number, rest, result = match.groups()
+                found.setdefault((group, int(number)), []).append((rest, result))
+    failed = False
+    for group, count in NAMES.items():
+        for number in range(1, count + 1):
+            tests = found.get((group, number), [])
+            good = bool(tests) and all(result == "ok" for _, result in tests)
+            failed |= not good
+            what = tests[0][0].replace("_", " ") if tests else "no test of this name"
+            print(f"{'ok' if good else 'FAILED':7} {group.upper()}-{number}: {what}"[:118])
+    sys.exit(failed)
+
+
+if __name__ == "__main__":
+    main()
