@@ -2,9 +2,9 @@
 //! --so_flags=SETTINGS SCRIPT`.
 //!
 //! packetdrill (an external program, of which nothing is in here) plays scripts of system calls and packets against
-//! a TCP and checks what comes back. A library it loads stands in for the kernel: [`interface`] is the table of
-//! functions it fills, [`shared`] lets its two threads in, [`world`] is one host of the core in virtual time, and
-//! [`calls`] are the system calls upon it. Time passes only when packetdrill asks for it, so scripts run as fast
+//! a TCP and checks what comes back. A library it loads stands in for the kernel: `interface` is the table of
+//! functions it fills, `shared` lets its two threads in, `world` is one host of the core in virtual time, and
+//! `calls` are the system calls upon it. Time passes only when packetdrill asks for it, so scripts run as fast
 //! as the machine can and always alike.
 //!
 //! Deviations: TCP only; `epoll`, `pipe` and `splice` are refused with `ENOSYS`.
