@@ -120,7 +120,7 @@ class End:
         at = f"[{peer.address(ip)}]:{PORT}" if ip == 6 else f"{peer.address(ip)}:{PORT}"
         prefix = 30 if ip == 4 else 126
         return [TCP_TUN, role, at if role == "connect" else str(PORT), "--cc", self.cc,
-                "--mtu", str(case["mtu"]), "--ecn", "off" if case["ecn"] == "off" else "request",
+                "--mtu", str(case["mtu"]), "--ecn", "off" if case["ecn"] == "off" else "on",
                 "--device", f"tcp-{self.where}", "--kernel", f"{neighbour(self.where, ip, 1)}/{prefix}",
                 "--address", neighbour(self.where, ip, 2)]
 

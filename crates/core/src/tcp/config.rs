@@ -65,6 +65,21 @@ pub enum Recovery {
 }
 
 impl Recovery {
+    /// Every way there is.
+    pub const ALL: [Recovery; 5] =
+        [Recovery::TimeoutOnly, Recovery::Reno, Recovery::NewReno, Recovery::Sack, Recovery::Rack];
+
+    /// The name in plans.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Recovery::TimeoutOnly => "timeout",
+            Recovery::Reno => "reno",
+            Recovery::NewReno => "newreno",
+            Recovery::Sack => "sack",
+            Recovery::Rack => "rack",
+        }
+    }
+
     /// Whether SACK is offered (RFC 2018).
     pub const fn uses_sack(self) -> bool {
         matches!(self, Recovery::Sack | Recovery::Rack)
@@ -129,12 +144,26 @@ pub enum EcnMode {
     /// Answered where the peer asks for it.
     OnRequest,
     /// Asked for, and answered.
-    Request,
+    On,
+}
+
+impl EcnMode {
+    /// Every mode there is.
+    pub const ALL: [EcnMode; 3] = [EcnMode::Off, EcnMode::OnRequest, EcnMode::On];
+
+    /// The name in plans and on command lines.
+    pub const fn name(self) -> &'static str {
+        match self {
+            EcnMode::Off => "off",
+            EcnMode::OnRequest => "on-request",
+            EcnMode::On => "on",
+        }
+    }
 }
 
 /// Whether SYN and SYN-ACK are ECN-capable packets themselves where ECN is asked for or agreed on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
-pub enum EcnSyn {
+pub enum EctOnSyn {
     /// As the congestion control is about all its packets: with DCTCP they are (RFC 8257, 3.5).
     WithAlgorithm,
     /// They are.
@@ -199,7 +228,7 @@ pub struct Config {
     /// Whether ECN is used.
     pub ecn: EcnMode,
     /// Whether the packets of the handshake are ECN-capable.
-    pub ecn_syn: EcnSyn,
+    pub ect_on_syn: EctOnSyn,
     /// The differentiated services codepoint of every packet (RFC 2474), below 64.
     pub dscp: u8,
     /// How losses are repaired; `Sack` and `Rack` also offer SACK (RFC 2018).

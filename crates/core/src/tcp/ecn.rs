@@ -8,7 +8,7 @@
 //! Deviations: the window does not grow until what was in flight when it was cut is acknowledged, as
 //! deployed systems have it; a reset in answer to a SYN that asks for ECN is not tried again without.
 
-use super::config::{Config, EcnMode, EcnSyn};
+use super::config::{Config, EcnMode, EctOnSyn};
 use super::{Connection, Segment, State};
 use crate::Context;
 use crate::cc::ce_echo::{Held, Mark, Reply};
@@ -32,7 +32,7 @@ impl EcnMode {
     pub(super) const fn possible_path(self) -> EcnPath {
         match self {
             EcnMode::Off => EcnPath::Absent,
-            EcnMode::OnRequest | EcnMode::Request => EcnPath::Usable,
+            EcnMode::OnRequest | EcnMode::On => EcnPath::Usable,
         }
     }
 }
@@ -102,13 +102,13 @@ pub(super) struct EcnState {
 impl EcnState {
     /// What holds before the peer has spoken. `uses` is what the congestion control would do with marks.
     pub fn before(config: &Config, uses: EcnUse, state: State) -> Self {
-        let wanted = config.ecn == EcnMode::Request || uses == EcnUse::EveryMark;
+        let wanted = config.ecn == EcnMode::On || uses == EcnUse::EveryMark;
         EcnState {
             uses,
-            syn_is_capable: match config.ecn_syn {
-                EcnSyn::WithAlgorithm => uses == EcnUse::EveryMark,
-                EcnSyn::Capable => true,
-                EcnSyn::NotCapable => false,
+            syn_is_capable: match config.ect_on_syn {
+                EctOnSyn::WithAlgorithm => uses == EcnUse::EveryMark,
+                EctOnSyn::Capable => true,
+                EctOnSyn::NotCapable => false,
             },
             asked: match wanted && config.ecn != EcnMode::Off && state == State::SynSent {
                 true => Asked::Yes,

@@ -2,7 +2,7 @@
 
 use crate::parser::duration;
 use trunkline_core::tcp::config::{
-    Algorithm, Config, EcnMode, EcnSyn, Keepalive, Profile, Recovery,
+    Algorithm, Config, EcnMode, EctOnSyn, Keepalive, Profile, Recovery,
 };
 
 fn number<T: std::str::FromStr>(value: &str) -> Result<T, String> {
@@ -56,23 +56,7 @@ pub fn set(config: &mut Config, key: &str, value: &str) -> Result<(), String> {
         "idle_restart" => config.idle_restart = on_off(value)?,
         "window_scale" => config.window_scale = on_off(value)?,
         "timestamps" => config.timestamps = on_off(value)?,
-        "recovery" => {
-            let name = |recovery| match recovery {
-                Recovery::TimeoutOnly => "timeout-only",
-                Recovery::Reno => "reno",
-                Recovery::NewReno => "newreno",
-                Recovery::Sack => "sack",
-                Recovery::Rack => "rack",
-            };
-            let all = [
-                Recovery::TimeoutOnly,
-                Recovery::Reno,
-                Recovery::NewReno,
-                Recovery::Sack,
-                Recovery::Rack,
-            ];
-            config.recovery = named(value, &all, name)?;
-        }
+        "recovery" => config.recovery = named(value, &Recovery::ALL, Recovery::name)?,
         "dup_ack_threshold" => config.dup_ack_threshold = number(value)?,
         "tlp" => config.tlp = on_off(value)?,
         "prr" => config.prr = on_off(value)?,
@@ -85,23 +69,15 @@ pub fn set(config: &mut Config, key: &str, value: &str) -> Result<(), String> {
         "backlog" => config.backlog = number(value)?,
         "syn_cookies" => config.syn_cookies = on_off(value)?,
         "eifel" => config.eifel = on_off(value)?,
-        "ecn" => {
+        "ecn" => config.ecn = named(value, &EcnMode::ALL, EcnMode::name)?,
+        "ect_on_syn" => {
             let name = |mode| match mode {
-                EcnMode::Off => "off",
-                EcnMode::OnRequest => "on-request",
-                EcnMode::Request => "request",
+                EctOnSyn::WithAlgorithm => "with-algorithm",
+                EctOnSyn::Capable => "capable",
+                EctOnSyn::NotCapable => "not-capable",
             };
-            let all = [EcnMode::Off, EcnMode::OnRequest, EcnMode::Request];
-            config.ecn = named(value, &all, name)?;
-        }
-        "ecn_syn" => {
-            let name = |mode| match mode {
-                EcnSyn::WithAlgorithm => "with-algorithm",
-                EcnSyn::Capable => "capable",
-                EcnSyn::NotCapable => "not-capable",
-            };
-            let all = [EcnSyn::WithAlgorithm, EcnSyn::Capable, EcnSyn::NotCapable];
-            config.ecn_syn = named(value, &all, name)?;
+            let all = [EctOnSyn::WithAlgorithm, EctOnSyn::Capable, EctOnSyn::NotCapable];
+            config.ect_on_syn = named(value, &all, name)?;
         }
         "nagle" => config.nagle = on_off(value)?,
         "ack_every" => config.ack_every = number(value)?,

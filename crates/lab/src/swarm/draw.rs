@@ -256,7 +256,7 @@ fn chip(rng: &mut Rng, links: &[Link]) -> Chip {
 fn congestion_control(rng: &mut Rng, flows: &mut [Flow]) {
     for flow in flows.iter_mut().filter(|flow| flow.tcp.profile == Profile::Modern) {
         flow.tcp.algorithm = Algorithm::ALL[rng.below(Algorithm::ALL.len() as u64) as usize];
-        flow.tcp.ecn = [EcnMode::OnRequest, EcnMode::Request][rng.below(2) as usize];
+        flow.tcp.ecn = [EcnMode::OnRequest, EcnMode::On][rng.below(2) as usize];
         flow.tcp.pacing = rng.below(4) == 0;
     }
 }

@@ -11,7 +11,7 @@
 //!   --address ADDR     ours (10.78.0.2)
 //!   --mtu BYTES        the longest packet (1500)
 //!   --cc NAME          congestion control: reno, cubic, vegas or dctcp (cubic)
-//!   --ecn MODE         off, answer (where the peer asks) or request (answer)
+//!   --ecn MODE         off, on-request (where the peer asks) or on (on-request)
 //! ```
 //!
 //! To try it, as root (the device needs CAP_NET_ADMIN), after `cargo build --release -p trunkline-live --examples`:
@@ -133,14 +133,7 @@ fn parse(words: &[String]) -> Option<Arguments> {
             "--address" => network.address = value.parse().ok()?,
             "--mtu" => network.mtu = value.parse().ok()?,
             "--cc" => algorithm = Algorithm::ALL.into_iter().find(|a| a.name() == value)?,
-            "--ecn" => {
-                ecn = match value.as_str() {
-                    "off" => EcnMode::Off,
-                    "answer" => EcnMode::OnRequest,
-                    "request" => EcnMode::Request,
-                    _ => return None,
-                }
-            }
+            "--ecn" => ecn = EcnMode::ALL.into_iter().find(|mode| mode.name() == value)?,
             _ => return None,
         }
     }

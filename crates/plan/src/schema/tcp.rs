@@ -7,18 +7,9 @@ use crate::reader::{self, Section, Taken, Unfit};
 use crate::source::Place;
 use crate::tree::{Node, Table};
 use trunkline_core::tcp::config::{
-    AfterTimeout, Algorithm, Config, EcnMode, EcnSyn, Keepalive, PmtuProbing, Profile, Recovery,
+    AfterTimeout, Algorithm, Config, EcnMode, EctOnSyn, Keepalive, PmtuProbing, Profile, Recovery,
 };
 
-const RECOVERIES: [(&str, Recovery); 5] = [
-    ("timeout", Recovery::TimeoutOnly),
-    ("reno", Recovery::Reno),
-    ("newreno", Recovery::NewReno),
-    ("sack", Recovery::Sack),
-    ("rack", Recovery::Rack),
-];
-const ECN_MODES: [(&str, EcnMode); 3] =
-    [("off", EcnMode::Off), ("on-request", EcnMode::OnRequest), ("on", EcnMode::Request)];
 const PMTU_PROBINGS: [(&str, PmtuProbing); 3] =
     [("off", PmtuProbing::Off), ("blackhole", PmtuProbing::Blackhole), ("on", PmtuProbing::On)];
 const ALGORITHMS_LATER: [&str; 3] = ["dctcp-reno", "bbr", "prague"];
@@ -66,7 +57,8 @@ pub(super) fn tcp(
 }
 
 fn recovery(tcp: &mut Config, s: &mut Section<'_>, problems: &mut Problems) {
-    tcp.recovery = s.or(problems, "recovery", tcp.recovery, reader::choice(&RECOVERIES, &[]));
+    let recoveries = Recovery::ALL.map(|recovery| (recovery.name(), recovery));
+    tcp.recovery = s.or(problems, "recovery", tcp.recovery, reader::choice(&recoveries, &[]));
     let sack = tcp.recovery.uses_sack();
     let switches: [(&str, &mut bool); 4] = [
         ("tlp", &mut tcp.tlp),
@@ -82,11 +74,12 @@ fn recovery(tcp: &mut Config, s: &mut Section<'_>, problems: &mut Problems) {
 
 /// ECN, and where in a network's queues the packets wait.
 fn ecn(tcp: &mut Config, s: &mut Section<'_>, problems: &mut Problems) {
-    tcp.ecn = s.or(problems, "ecn", tcp.ecn, reader::choice(&ECN_MODES, &[]));
-    tcp.ecn_syn = match s.opt(problems, "ect_on_syn", reader::flag) {
-        Some(true) => EcnSyn::Capable,
-        Some(false) => EcnSyn::NotCapable,
-        None => tcp.ecn_syn,
+    let modes = EcnMode::ALL.map(|mode| (mode.name(), mode));
+    tcp.ecn = s.or(problems, "ecn", tcp.ecn, reader::choice(&modes, &[]));
+    tcp.ect_on_syn = match s.opt(problems, "ect_on_syn", reader::flag) {
+        Some(true) => EctOnSyn::Capable,
+        Some(false) => EctOnSyn::NotCapable,
+        None => tcp.ect_on_syn,
     };
     tcp.dscp = s.or(problems, "dscp", tcp.dscp, reader::whole(0, 63));
 }

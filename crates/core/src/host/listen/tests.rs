@@ -83,7 +83,7 @@ fn a_cookie_opens_a_connection_with_all_it_would_have_had() {
     flood(&mut pair, usize::from(BACKLOG) + 10);
     assert_eq!(connections(&pair), usize::from(BACKLOG), "a cookie keeps nothing");
     pair.events(0);
-    let client = connect(&mut pair, Config { ecn: EcnMode::Request, ..config() });
+    let client = connect(&mut pair, Config { ecn: EcnMode::On, ..config() });
     pair.settle();
     assert_eq!(pair.events(0), [Event::Tcp(client, TcpEvent::Connected)]);
     let [server] = accepted(&mut pair)[..] else { panic!("one connection") };
@@ -112,7 +112,7 @@ fn a_peer_without_timestamps_gets_a_plain_connection_by_its_cookie() {
     pair.now = Instant::from_nanos(70_000_000_000);
     pair.hosts[1].listen(80, config());
     flood(&mut pair, usize::from(BACKLOG));
-    let ecn = EcnMode::Request;
+    let ecn = EcnMode::On;
     let plain = Config { timestamps: false, eifel: false, mss: Some(1000), ecn, ..config() };
     let client = connect(&mut pair, plain);
     pair.settle();

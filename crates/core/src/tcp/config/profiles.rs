@@ -1,7 +1,7 @@
 //! The profiles in figures. Where each comes from stands in `tables`.
 
 use super::{
-    AfterTimeout, Algorithm, Config, CwndUnit, EcnMode, EcnSyn, Growth, PmtuProbing, Profile,
+    AfterTimeout, Algorithm, Config, CwndUnit, EcnMode, EctOnSyn, Growth, PmtuProbing, Profile,
     Recovery, RtoRule, Tuning, WakeWriter, WindowRule,
 };
 use crate::cc::dctcp::{self, Fading};
@@ -30,7 +30,7 @@ impl Config {
             window_scale: true,
             timestamps: true,
             ecn: EcnMode::OnRequest,
-            ecn_syn: EcnSyn::WithAlgorithm,
+            ect_on_syn: EctOnSyn::WithAlgorithm,
             dscp: 0,
             recovery: Recovery::Rack,
             tlp: true,

@@ -3,7 +3,7 @@
 use super::pair::{A, B, Pair, Sent};
 use crate::cc::ce_echo::Mark;
 use crate::cc::{self, Phase};
-use crate::tcp::config::{Algorithm, EcnMode, EcnSyn, Recovery};
+use crate::tcp::config::{Algorithm, EcnMode, EctOnSyn, Recovery};
 use crate::tcp::{Config, Data, Profile, State};
 use crate::time::Duration;
 use crate::units::BitRate;
@@ -30,7 +30,7 @@ fn both(change: impl Fn(&mut Config)) -> Pair {
 }
 
 fn asks(config: &mut Config) {
-    config.ecn = EcnMode::Request;
+    config.ecn = EcnMode::On;
 }
 
 fn dctcp(config: &mut Config) {
@@ -206,14 +206,14 @@ fn dctcp_asks_by_itself_and_all_its_packets_are_capable() {
 #[test]
 fn whether_a_syn_is_capable_can_be_said() {
     for (algorithm, syn, codepoint) in [
-        (Algorithm::Dctcp, EcnSyn::NotCapable, Ecn::NotEct),
-        (Algorithm::Dctcp, EcnSyn::Capable, Ecn::Ect0),
-        (Algorithm::Reno, EcnSyn::Capable, Ecn::Ect0),
-        (Algorithm::Reno, EcnSyn::WithAlgorithm, Ecn::NotEct),
+        (Algorithm::Dctcp, EctOnSyn::NotCapable, Ecn::NotEct),
+        (Algorithm::Dctcp, EctOnSyn::Capable, Ecn::Ect0),
+        (Algorithm::Reno, EctOnSyn::Capable, Ecn::Ect0),
+        (Algorithm::Reno, EctOnSyn::WithAlgorithm, Ecn::NotEct),
     ] {
         let mut pair = both(|config| {
             asks(config);
-            (config.algorithm, config.ecn_syn) = (algorithm, syn);
+            (config.algorithm, config.ect_on_syn) = (algorithm, syn);
         });
         pair.connect(A);
         pair.run_for(Duration::from_millis(150));
@@ -489,7 +489,7 @@ fn a_window_that_marks_cut_by_half_leaves_such_a_link_idle_at_times() {
 
 #[test]
 fn ecn_costs_a_flow_without_marks_no_prediction() {
-    let hits = [EcnMode::Off, EcnMode::Request].map(|mode| {
+    let hits = [EcnMode::Off, EcnMode::On].map(|mode| {
         let mut pair = both(|config| config.ecn = mode).established();
         pair.bulk(1_000_000, Duration::from_secs(10));
         pair.cx.work.fast_path_hits

@@ -75,7 +75,7 @@ fn deliver(case: &Case) {
         (config.limited_transmit, config.dsack, config.eifel) = (is_on(3), is_on(4), is_on(5));
         config.receive_buffer = case.receive_buffer;
         config.algorithm = case.algorithm;
-        config.ecn = EcnMode::Request;
+        config.ecn = EcnMode::On;
     }
     let mut pair = Pair::new(config.clone(), config);
     pair.mark_after = Some(Duration::from_millis(case.mark_ms));
@@ -194,7 +194,7 @@ proptest! {
         profile in prop::sample::select(Profile::ALL.to_vec()),
         algorithm in prop::sample::select(Algorithm::ALL.to_vec()),
     ) {
-        let ecn = EcnMode::Request;
+        let ecn = EcnMode::On;
         let config = Config { algorithm, ecn, ..Config::new(profile, 1500) };
         let mut pair = Pair::new(config.clone(), config);
         pair.connect(A);

@@ -99,7 +99,7 @@ proptest! {
         let profiles = Profile::ALL.map(|profile| Config::new(profile, 1500));
         let marked = [Algorithm::Cubic, Algorithm::Dctcp].map(|algorithm| Config {
             algorithm,
-            ecn: EcnMode::Request,
+            ecn: EcnMode::On,
             ..Config::new(Profile::Modern, 1500)
         });
         for config in profiles.iter().chain(&marked) {
