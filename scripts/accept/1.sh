@@ -6,20 +6,9 @@
 # Needs what the README needs, python3 and valgrind.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
-export CARGO_TERM_COLOR=never
+source scripts/accept/words.sh
 
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-failed=0
 program=target/release/trunkline
-
-verdict() { # NAME STATUS [TEXT]
-    local mark=ok
-    [ "$2" = 0 ] || { mark=FAILED; failed=1; }
-    printf '%-7s %-58s %s\n' "$mark" "$1" "${3:-}"
-}
-
-headline() { printf '\n== %s\n' "$1"; }
 
 headline "build"
 cargo build --release --locked --quiet; verdict "release build" $?
@@ -98,6 +87,4 @@ git clone --quiet --no-hardlinks . "$scratch/clone"
 )
 verdict "the README's commands" $?
 
-echo
-[ "$failed" = 0 ] && echo "part 1: all lines ok" || echo "part 1: some lines FAILED"
-exit "$failed"
+conclude 1

@@ -9,22 +9,9 @@
 # Needs root, and what scripts/two-links.sh and the README need; nothing else should run meanwhile.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
-export CARGO_TERM_COLOR=never
+source scripts/accept/words.sh
 
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-failed=0
 lines=" ${*:-1 2 3 4 5 6 7 8 9} "
-
-verdict() { # NAME STATUS [TEXT]
-    local mark=ok
-    [ "$2" = 0 ] || { mark=FAILED; failed=1; }
-    printf '%-7s %-58s %s\n' "$mark" "$1" "${3:-}"
-}
-
-headline() { printf '\n== %s\n' "$1"; }
-
-wanted() { [[ $lines == *" $1 "* ]]; }
 
 judge() { # KIND FILE
     scripts/accept/2_figures.py "$1" "$2" || failed=1
@@ -83,6 +70,4 @@ if wanted 9; then
     scripts/bench-gate.sh; verdict "instruction-count gate" $?
 fi
 
-echo
-[ "$failed" = 0 ] && echo "part 2: all lines ok" || echo "part 2: some lines FAILED"
-exit "$failed"
+conclude 2

@@ -9,23 +9,10 @@
 # Needs root, what scripts/two-links.sh and the README need, and valgrind; line 4 wants a quiet machine.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
-export CARGO_TERM_COLOR=never
+source scripts/accept/words.sh
 
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-failed=0
 program=target/release/trunkline
 lines=" ${*:-1 2 3 4 5 6 7 8} "
-
-verdict() { # NAME STATUS [TEXT]
-    local mark=ok
-    [ "$2" = 0 ] || { mark=FAILED; failed=1; }
-    printf '%-7s %-58s %s\n' "$mark" "$1" "${3:-}"
-}
-
-headline() { printf '\n== %s\n' "$1"; }
-
-wanted() { [[ $lines == *" $1 "* ]]; }
 
 # Runs a published plan; its own bands and expectations judge it.
 plan() {
@@ -73,6 +60,4 @@ if wanted 8; then
     "$program" lab swarm --runs 2000 --quiet; verdict "lab swarm --runs 2000" $?
 fi
 
-echo
-[ "$failed" = 0 ] && echo "part 3: all lines ok" || echo "part 3: some lines FAILED"
-exit "$failed"
+conclude 3

@@ -141,15 +141,16 @@ fn port_to(
         below = Some(current);
         at = switches[current].uplink.map(|cable| cable.to);
     }
-    let leads = |cable: &usize| match (at, below) {
-        (None, _) => {
-            matches!(fabric.cables[*cable].to, End::Port { .. }) && cable.is_multiple_of(2)
-        }
-        (Some(_), None) => *cable == 2 * machine + 1,
-        (Some(_), Some(below)) => {
-            matches!(fabric.cables[*cable].to, End::Port { switch, .. } if switch == below)
-                && cable % 2 == 1
-        }
+    let uplink = switches[switch].uplink.map(|cable| cable.to);
+    let next = match (at, below) {
+        (None, _) => uplink,
+        (Some(_), below) => below,
+    };
+    let leads = |cable: &usize| match (fabric.cables[*cable].to, next) {
+        (End::Port { switch, .. }, Some(next)) => switch == next,
+        // A machine's cable is plugged in at its own place, its way back right behind.
+        (End::Host(_), None) => *cable == 2 * machine + 1,
+        _ => false,
     };
     cables.iter().position(leads).map(|port| port as u16)
 }

@@ -10,12 +10,11 @@ use trunkline_core::frame::{Frame, LinkId};
 use trunkline_core::link::channel::Channel;
 use trunkline_core::queue::{Queue, SharedBuffer};
 use trunkline_core::time::{Duration, Instant};
+use trunkline_core::wire::ip::dscp_ecn;
 use trunkline_core::wire::ipv4::Ecn;
 
 /// The address of the first machine; the others follow.
 pub(crate) const FIRST_ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 128, 0, 1);
-/// Where an IPv4 header has its type of service.
-const TOS_OFFSET: usize = 1;
 
 /// What is at one end of a cable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -191,7 +190,7 @@ impl Switch {
 }
 
 fn ecn(cx: &Context, frame: Frame) -> Ecn {
-    Ecn::from_bits(cx.frames.bytes(frame).get(TOS_OFFSET).copied().unwrap_or(0))
+    dscp_ecn(cx.frames.bytes(frame)).map_or(Ecn::NotEct, |(_, ecn)| ecn)
 }
 
 /// All switches and cables of a world.

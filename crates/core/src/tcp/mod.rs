@@ -2,7 +2,9 @@
 //!
 //! [`Connection`] is sans-I/O: frames and deadlines go in, frames and events come out. `mod` has the
 //! verbs and the socket calls; `handshake`, `input` and `predict` take segments in, `output` builds
-//! them, `recovery` decides what was lost, `timer` keeps the deadlines, `window` both windows.
+//! them, `scoreboard` remembers what is in flight, `recovery` decides what was lost of it, `timer` keeps
+//! the deadlines, `window` both windows. `ecn`, `mtu`, `pacing`, `keepalive` and `time_wait` each have a
+//! matter of their own, and `diagnostics` tells what `ss -ti` would.
 //!
 //! Deviations: sequence numbers sent are never taken back (`snd_nxt` is what some call `snd_max`): what
 //! has to be sent again is told by the scoreboard. A zero-window probe is an empty segment below the

@@ -88,10 +88,15 @@ impl Repr {
     /// [`Error::Malformed`] for any other type or code.
     pub fn parse(packet: &Packet<'_>, integrity: Integrity) -> Result<Repr, Error> {
         integrity.accepts(|| packet.verifies())?;
+        Repr::read(packet, ECHO_REQUEST, ECHO_REPLY)
+    }
+
+    /// Reads a header whose types for echo are these.
+    pub(super) fn read(packet: &Packet<'_>, request: u8, reply: u8) -> Result<Repr, Error> {
         let [kind, code, _, _, i0, i1, s0, s1] = *packet.header;
         let kind = match (kind, code) {
-            (ECHO_REQUEST, 0) => Kind::EchoRequest,
-            (ECHO_REPLY, 0) => Kind::EchoReply,
+            (kind, 0) if kind == request => Kind::EchoRequest,
+            (kind, 0) if kind == reply => Kind::EchoReply,
             _ => return Err(Error::Malformed),
         };
         Ok(Repr { kind, ident: u16::from_be_bytes([i0, i1]), seq: u16::from_be_bytes([s0, s1]) })

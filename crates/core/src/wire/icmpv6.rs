@@ -35,13 +35,7 @@ pub fn parse(
         checksum.add_bytes(packet.payload());
         checksum.finish() == 0
     })?;
-    let [kind, code, _, _, i0, i1, s0, s1] = *packet.header;
-    let kind = match (kind, code) {
-        (ECHO_REQUEST, 0) => Kind::EchoRequest,
-        (ECHO_REPLY, 0) => Kind::EchoReply,
-        _ => return Err(Error::Malformed),
-    };
-    Ok(Repr { kind, ident: u16::from_be_bytes([i0, i1]), seq: u16::from_be_bytes([s0, s1]) })
+    Repr::read(packet, ECHO_REQUEST, ECHO_REPLY)
 }
 
 /// Writes the header into the first [`HEADER_LEN`] bytes of `buf`, with a checksum that covers the
