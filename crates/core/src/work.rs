@@ -34,11 +34,17 @@ pub enum DropReason {
     Duplicate,
     /// It collided too often on a cable that many share.
     Collisions,
+    /// Its answer would not go back the way it came.
+    ReversePath,
+    /// It was to be sent over a device that only receives.
+    NoTransmitter,
+    /// A card had no room for it: its host reads too slowly.
+    Overrun,
 }
 
 impl DropReason {
     /// Every reason, in counter order.
-    pub const ALL: [DropReason; 15] = [
+    pub const ALL: [DropReason; 18] = [
         DropReason::QueueFull,
         DropReason::NoMember,
         DropReason::MemberDown,
@@ -54,6 +60,9 @@ impl DropReason {
         DropReason::Foreign,
         DropReason::Duplicate,
         DropReason::Collisions,
+        DropReason::ReversePath,
+        DropReason::NoTransmitter,
+        DropReason::Overrun,
     ];
 
     /// The metric label.
@@ -74,6 +83,9 @@ impl DropReason {
             DropReason::Foreign => "foreign",
             DropReason::Duplicate => "duplicate",
             DropReason::Collisions => "collisions",
+            DropReason::ReversePath => "reverse_path",
+            DropReason::NoTransmitter => "no_transmitter",
+            DropReason::Overrun => "overrun",
         }
     }
 }

@@ -4,7 +4,7 @@ use crate::fabric::{Buffers, Cable, End, FIRST_ADDRESS, Fabric, Switch};
 use crate::queueing::queue_of;
 use std::net::Ipv4Addr;
 use trunkline_core::Context;
-use trunkline_core::bond::{Bond, BondConfig, IngressConfig, MemberConfig, Mode};
+use trunkline_core::bond::{Bond, BondConfig, IngressConfig, MemberConfig, Mode, Ways};
 use trunkline_core::frame::LinkId;
 use trunkline_core::host::Host;
 use trunkline_core::link::WireConfig;
@@ -110,6 +110,7 @@ fn attach(host: &mut Host, machine: &Machine, address: Ipv4Addr, link: LinkId, c
         link,
         rate: cable.rate,
         weight: cable.rate,
+        direction: Ways::Both,
         delay: cable.delay,
         queue: CARD,
         priority: 0,

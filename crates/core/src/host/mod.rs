@@ -8,6 +8,7 @@ mod demux;
 mod echo;
 mod input;
 mod listen;
+mod rp_filter;
 mod siphash;
 mod sockets;
 #[cfg(test)]
@@ -30,6 +31,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 pub use echo::Echo;
 pub use listen::ListenStats;
+pub use rp_filter::ReversePath;
 pub use sockets::ConnectError;
 
 /// A connection of one host. Given to another only after it was forgotten.
@@ -79,6 +81,7 @@ struct Interface {
     bond: Bond,
     v4: Option<Ends<Ipv4Addr>>,
     v6: Option<Ends<Ipv6Addr>>,
+    filter: rp_filter::Filter,
     /// Packets of our own that are no connection's: echoes and resets.
     outbox: VecDeque<Frame>,
     /// Connections that may have something to send, in turn.
@@ -200,6 +203,7 @@ impl Host {
             bond,
             v4: None,
             v6: None,
+            filter: rp_filter::Filter::default(),
             outbox: VecDeque::new(),
             runnable: VecDeque::new(),
         });
@@ -269,6 +273,9 @@ impl Host {
         let Some(id) = self.interface_of(link) else {
             return cx.drop_frame(frame, DropReason::NotForUs);
         };
+        if self.interfaces[id.0].filter.mode != ReversePath::Off {
+            return self.handle_asked(now, cx, (id, link), frame);
+        }
         self.interfaces[id.0].bond.handle_frame(now, cx, link, frame);
         self.run(now, cx, id);
     }

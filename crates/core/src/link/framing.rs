@@ -1,10 +1,11 @@
 //! What a frame costs on the wire: line coding, header and escape expansion (SLIP: RFC 1055; PPP: RFC 1662),
-//! header compression (RFC 1144), the headers of the datagram it travels in (UDP: RFC 768), or an Ethernet
-//! frame with the silence around it (IEEE 802.3).
+//! header compression (RFC 1144), the headers of the datagram it travels in (UDP: RFC 768), an Ethernet
+//! frame with the silence around it (IEEE 802.3), or the cells of a cable channel.
 //!
 //! Deviation: a PPP frame counts one flag. On a busy line the flag before opens it; on an idle one a flag
 //! more is due, which is a byte and only then.
 
+use super::downstream::{self, CELL_BYTES};
 use crate::wire::ppp::control::SlotCompression;
 use crate::wire::ppp::{self, Agreed, Fcs, Protocol};
 use crate::wire::vj::{self, Compressor};
@@ -34,6 +35,8 @@ pub enum Header {
     UdpIpv6,
     /// An untagged Ethernet frame, padded to the shortest there may be, with preamble and gap.
     Ethernet,
+    /// Cells of one size on a cable channel.
+    Cells,
 }
 
 /// How elided bytes count when a framing escapes bytes.
@@ -100,13 +103,15 @@ impl Header {
             Header::UdpIpv4 => (ipv4::HEADER_LEN + udp::HEADER_LEN) as u64,
             Header::UdpIpv6 => (ipv6::HEADER_LEN + udp::HEADER_LEN) as u64,
             Header::Ethernet => ETHERNET_FRAME + ETHERNET_SILENCE,
+            Header::Cells => downstream::PACKET_HEADER,
         }
     }
 
-    /// Bytes that fill up a packet of `len` bytes to the shortest frame.
+    /// Bytes that fill up a packet of `len` bytes to the shortest frame, or to whole cells with theirs.
     const fn padding(self, len: u64) -> u64 {
         match self {
             Header::Ethernet => ETHERNET_FRAME_MIN.saturating_sub(len + ETHERNET_FRAME),
+            Header::Cells => downstream::cells(len) * CELL_BYTES - len - downstream::PACKET_HEADER,
             _ => 0,
         }
     }
@@ -116,7 +121,9 @@ impl Header {
         match self {
             Header::Slip => SLIP_ESCAPED,
             Header::Ppp(agreed) => agreed.escaped_values() as u64,
-            Header::None | Header::UdpIpv4 | Header::UdpIpv6 | Header::Ethernet => 0,
+            Header::None | Header::UdpIpv4 | Header::UdpIpv6 | Header::Ethernet | Header::Cells => {
+                0
+            }
         }
     }
 
@@ -125,7 +132,9 @@ impl Header {
         let count = match self {
             Header::Slip => bytes.iter().filter(|b| matches!(**b, SLIP_END | SLIP_ESC)).count(),
             Header::Ppp(agreed) => bytes.iter().filter(|b| agreed.escapes(**b)).count(),
-            Header::None | Header::UdpIpv4 | Header::UdpIpv6 | Header::Ethernet => 0,
+            Header::None | Header::UdpIpv4 | Header::UdpIpv6 | Header::Ethernet | Header::Cells => {
+                0
+            }
         };
         count as u64
     }
@@ -205,7 +214,7 @@ struct ByLength {
 impl ByLength {
     fn of(framing: &Framing) -> Option<ByLength> {
         let header = framing.header;
-        let scans = matches!(header, Header::Slip | Header::Ppp(_));
+        let scans = matches!(header, Header::Slip | Header::Ppp(_) | Header::Cells);
         (!scans && framing.compression == HeaderCompression::Off).then(|| ByLength {
             around: header.len() + u64::from(framing.gap),
             least: header.padding(0),
@@ -272,7 +281,7 @@ impl Framer {
         let held = (front.len() + rest.len()) as u64;
         let added = match header {
             Header::None | Header::UdpIpv4 | Header::UdpIpv6 => 0,
-            Header::Ethernet => header.padding(held + u64::from(elided)),
+            Header::Ethernet | Header::Cells => header.padding(held + u64::from(elided)),
             Header::Slip => header.escapes(rest) + self.slip_front(kind, front),
             Header::Ppp(agreed) => {
                 let protocol = match (kind, bytes.first()) {
