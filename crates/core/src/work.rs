@@ -34,11 +34,19 @@ pub enum DropReason {
     Duplicate,
     /// It collided too often on a cable that many share.
     Collisions,
+    /// Its answer would not go back the way it came.
+    ReversePath,
+    /// It had made as many hops as it may.
+    HopsExceeded,
+    /// Nobody told which station has its address.
+    Unresolved,
+    /// Other fragments of its packet did not come in time.
+    Unfinished,
 }
 
 impl DropReason {
     /// Every reason, in counter order.
-    pub const ALL: [DropReason; 15] = [
+    pub const ALL: [DropReason; 19] = [
         DropReason::QueueFull,
         DropReason::NoMember,
         DropReason::MemberDown,
@@ -54,6 +62,10 @@ impl DropReason {
         DropReason::Foreign,
         DropReason::Duplicate,
         DropReason::Collisions,
+        DropReason::ReversePath,
+        DropReason::HopsExceeded,
+        DropReason::Unresolved,
+        DropReason::Unfinished,
     ];
 
     /// The metric label.
@@ -74,6 +86,10 @@ impl DropReason {
             DropReason::Foreign => "foreign",
             DropReason::Duplicate => "duplicate",
             DropReason::Collisions => "collisions",
+            DropReason::ReversePath => "reverse_path",
+            DropReason::HopsExceeded => "hops_exceeded",
+            DropReason::Unresolved => "unresolved",
+            DropReason::Unfinished => "unfinished",
         }
     }
 }
