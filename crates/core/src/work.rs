@@ -40,11 +40,17 @@ pub enum DropReason {
     NoTransmitter,
     /// A card had no room for it: its host reads too slowly.
     Overrun,
+    /// It had made as many hops as it may.
+    HopsExceeded,
+    /// Nobody told which station has its address.
+    Unresolved,
+    /// Other fragments of its packet did not come in time.
+    Unfinished,
 }
 
 impl DropReason {
     /// Every reason, in counter order.
-    pub const ALL: [DropReason; 18] = [
+    pub const ALL: [DropReason; 21] = [
         DropReason::QueueFull,
         DropReason::NoMember,
         DropReason::MemberDown,
@@ -63,6 +69,9 @@ impl DropReason {
         DropReason::ReversePath,
         DropReason::NoTransmitter,
         DropReason::Overrun,
+        DropReason::HopsExceeded,
+        DropReason::Unresolved,
+        DropReason::Unfinished,
     ];
 
     /// The metric label.
@@ -86,6 +95,9 @@ impl DropReason {
             DropReason::ReversePath => "reverse_path",
             DropReason::NoTransmitter => "no_transmitter",
             DropReason::Overrun => "overrun",
+            DropReason::HopsExceeded => "hops_exceeded",
+            DropReason::Unresolved => "unresolved",
+            DropReason::Unfinished => "unfinished",
         }
     }
 }

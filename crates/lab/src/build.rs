@@ -17,7 +17,7 @@ use trunkline_core::frame::LinkId;
 use trunkline_core::host::{Host, InterfaceId};
 use trunkline_core::link::channel::{Channel, ChannelConfig, Clocking};
 use trunkline_core::link::wire::WireConfig;
-use trunkline_core::link::{Chip, Csma, Medium, Pacer};
+use trunkline_core::link::{Chip, Csma, Layout, Medium, Pacer};
 use trunkline_core::queue::Limit;
 use trunkline_core::rng::Rng;
 use trunkline_core::time::{Duration, Instant};
@@ -98,7 +98,7 @@ fn media(plan: &Plan, rng: &Rng) -> Vec<Medium> {
     let chips = plan.lab.chips.iter().map(|chip| Medium::Chip(Chip::new(chip.rate)));
     let segment = |segment: &model::Segment| {
         let rng = rng.fork("segment").fork(&segment.name);
-        Medium::Cable(Csma::new(segment.rate, segment.propagation, rng))
+        Medium::Cable(Csma::new(segment.rate, Layout::Star(segment.propagation), rng))
     };
     chips.chain(plan.lab.segments.iter().map(segment)).collect()
 }

@@ -9,17 +9,19 @@ pub mod framing;
 pub mod modem;
 pub mod pacer;
 pub mod receive_ring;
+pub mod receiver;
 pub mod tuner;
 pub mod wire;
 
 pub use channel::{Channel, ChannelConfig, Started};
 pub use chip::Chip;
-pub use csma::{Csma, Outcome};
+pub use csma::{Csma, Layout, Outcome};
 pub use downstream::{Downstream, DownstreamConfig, Stream};
 pub use framing::{Framed, Framer, Framing, Header, HeaderCompression, LineCoding, Payload};
 pub use modem::{Blocks, Modem, ModemConfig};
 pub use pacer::Pacer;
 pub use receive_ring::{ReceiveRing, ReceiveRingConfig};
+pub use receiver::{Receiver, Reception, Recovery};
 pub use tuner::{Broadcasts, Pid, Station, To, Tuner, TunerConfig};
 pub use wire::{Wire, WireConfig};
 
