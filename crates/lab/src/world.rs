@@ -18,7 +18,7 @@ use trunkline_core::deadlines::Deadlines;
 use trunkline_core::frame::{Burst, Frame, LinkChange, LinkId};
 use trunkline_core::host::{Event, Host, InterfaceId};
 use trunkline_core::link::channel::{Channel, Offered, Started};
-use trunkline_core::link::{Medium, Outcome, Pacer};
+use trunkline_core::link::{Medium, Outcome, Pacer, ReceiveRing};
 use trunkline_core::time::{Duration, Instant};
 use trunkline_plan::model::FaultKind;
 
@@ -35,6 +35,8 @@ pub(crate) struct Lane {
     pacer: Option<Pacer>,
     /// Frames handed over by the sender that the channel has not taken.
     handed: VecDeque<Frame>,
+    /// The card at its far end, where the host there has to read it.
+    pub(crate) ring: Option<ReceiveRing>,
     /// The host that sends into it, and the one it leads to.
     pub(crate) from: usize,
     pub(crate) to: usize,
@@ -52,7 +54,8 @@ impl Lane {
         interface: InterfaceId,
         member: MemberConfig,
     ) -> Self {
-        Lane { channel, pacer, handed: VecDeque::new(), from, to, interface, member }
+        let handed = VecDeque::new();
+        Lane { channel, pacer, handed, ring: None, from, to, interface, member }
     }
 
     /// Whether the sender may hand over a burst.
@@ -74,16 +77,31 @@ impl Lane {
     }
 
     fn next_timeout(&self) -> Option<Instant> {
-        let next = self.channel.next_timeout();
+        let mut next = self.channel.next_timeout();
+        if let Some(read) = self.ring.as_ref().and_then(ReceiveRing::next_timeout) {
+            next = Some(next.map_or(read, |next| next.min(read)));
+        }
         match self.counted_out() {
             Some(paced) => Some(next.map_or(paced, |next| next.min(paced))),
             None => next,
         }
     }
 
+    /// Takes a frame that the host at the far end has.
+    fn poll_arrival(&mut self, now: Instant, cx: &mut Context) -> Option<Frame> {
+        let Some(ring) = &mut self.ring else {
+            return self.channel.poll_arrival(now);
+        };
+        while let Some(frame) = self.channel.poll_arrival(now) {
+            ring.handle_frame(now, cx, frame);
+        }
+        ring.poll_read(now)
+    }
+
     fn held_frames(&self) -> usize {
         let sending = usize::from(!self.channel.idle());
-        self.handed.len() + sending + self.channel.queued() + self.channel.wire().len()
+        let unread = self.ring.as_ref().map_or(0, ReceiveRing::held_frames);
+        self.handed.len() + sending + self.channel.queued() + self.channel.wire().len() + unread
     }
 }
 
@@ -267,6 +285,11 @@ impl World {
         for i in 0..self.faults.len() {
             self.arm(Source::Fault(i), Some(self.faults[i].down_at));
         }
+        for i in 0..self.media.len() {
+            if let Some(at) = self.media[i].next_finish() {
+                self.arm(Source::Medium(i), Some(at));
+            }
+        }
         for i in 0..self.looks.len() {
             self.arm(Source::Looks(i), Some(self.looks[i].next_at()));
         }
@@ -335,8 +358,9 @@ impl World {
         if has_finished {
             self.finish(link, lane);
         }
-        let mut is_armed = has_finished && !is_paced;
-        while let Some(frame) = self.links[link].lanes[lane].channel.poll_arrival(self.now) {
+        let this = &mut self.links[link].lanes[lane];
+        let mut is_armed = has_finished && !is_paced && this.ring.is_none();
+        while let Some(frame) = self.links[link].lanes[lane].poll_arrival(self.now, &mut self.cx) {
             self.arrived(link, lane, frame);
             is_armed = false;
         }
@@ -364,6 +388,12 @@ impl World {
                 self.links[link].lanes[lane].channel.give_up();
             }
             self.finish(link, lane);
+        }
+        while let Some((slot, frame)) = self.media[medium].poll_stray(self.now, &mut self.cx) {
+            let (link, lane) = (usize::from(slot) / 2, usize::from(slot) % 2);
+            let channel = &mut self.links[link].lanes[lane].channel;
+            channel.overhear(self.now, &mut self.cx, frame);
+            self.arm_lane(link, lane);
         }
         let next = self.media[medium].next_finish();
         self.arm(Source::Medium(medium), next);

@@ -95,7 +95,18 @@ pub const GROUP: [&str; 8] = [
 /// Metrics of a switch's port.
 pub const PORT: [&str; 6] = ["rate", "utilisation", "dropped", "marked", "queue_mean", "queue_max"];
 /// Metrics of a link.
-pub const LINK: [&str; 4] = ["rate", "share", "utilisation", "dropped"];
+pub const LINK: [&str; 10] = [
+    "rate",
+    "share",
+    "utilisation",
+    "dropped",
+    "up",
+    "refused",
+    "overruns",
+    "reading",
+    "strays",
+    "filtered",
+];
 
 /// What a metric can be asked of.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

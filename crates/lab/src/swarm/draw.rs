@@ -2,6 +2,7 @@
 
 use trunkline_core::bond::Mode;
 use trunkline_core::bond::trunk::{Monitor, Reorder as Order};
+use trunkline_core::host::ReversePath;
 use trunkline_core::link::framing::{Framing, Header, LineCoding, Payload};
 use trunkline_core::queue::Limit;
 use trunkline_core::queue::red::Above;
@@ -67,6 +68,7 @@ pub(super) fn plan(seed: u64) -> Plan {
             trunk,
             reorder: order(&mut rng, trunk),
             monitor: monitor(&mut rng),
+            traffic: None,
         }],
         ends: ["a", "b"].map(end).to_vec(),
         lab: Lab {
@@ -93,6 +95,7 @@ fn end(name: &str) -> End {
         kind: EndKind::Tun,
         address: Vec::new(),
         routes: Vec::new(),
+        rp_filter: ReversePath::Off,
         listen: None,
     }
 }
@@ -161,6 +164,7 @@ fn link(rng: &mut Rng, index: usize) -> Link {
         rate: rates,
         weight: rate(rng),
         mtu: None,
+        direction: None,
         trunk: Trunk::Off,
         framing: Framing { line, header: Header::Slip, payload: Payload::Random, ..Framing::PLAIN },
         lab: LinkLab {
@@ -178,6 +182,8 @@ fn link(rng: &mut Rng, index: usize) -> Link {
             rate: None,
             modem: None,
         },
+        cable: None,
+        ring: None,
         at: Vec::new(),
     }
 }
