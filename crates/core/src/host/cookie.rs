@@ -22,9 +22,9 @@ const PERIOD: Duration = Duration::from_secs(64);
 /// How long a cookie is good at most: the step it was made in and the next.
 pub(super) const LIFE: Duration = Duration::from_secs(128);
 
-/// Segment sizes that can be told, in bytes; the largest that the peer takes is. The least is for
-/// lines with a tiny MTU, then the default, and what Ethernet leaves behind various tunnels.
-const SIZES: [u16; 8] = [64, 536, 1220, 1360, 1400, 1440, 1460, 8960];
+/// Segment sizes that can be told, in bytes; the largest that the peer takes is. The least is what any
+/// peer is believed to take, then the default, and what Ethernet leaves behind various tunnels.
+const SIZES: [u16; 8] = [tcp::MSS_MIN as u16, 536, 1220, 1360, 1400, 1440, 1460, 8960];
 
 const HASH_BITS: u32 = 24;
 const STAMP_BITS: u32 = 6;

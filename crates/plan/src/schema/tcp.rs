@@ -9,6 +9,7 @@ use crate::tree::{Node, Table};
 use trunkline_core::tcp::config::{
     AfterTimeout, Algorithm, Config, EcnMode, EctOnSyn, Keepalive, PmtuProbing, Profile, Recovery,
 };
+use trunkline_core::tcp::MSS_MIN;
 
 const PMTU_PROBINGS: [(&str, PmtuProbing); 3] =
     [("off", PmtuProbing::Off), ("blackhole", PmtuProbing::Blackhole), ("on", PmtuProbing::On)];
@@ -34,7 +35,7 @@ pub(super) fn tcp(
     cc::tuning(&mut tcp.tuning, &mut s, problems);
     ecn(&mut tcp, &mut s, problems);
     recovery(&mut tcp, &mut s, problems);
-    tcp.mss = s.opt(problems, "mss", reader::whole(1, 65_495)).or(tcp.mss);
+    tcp.mss = s.opt(problems, "mss", reader::whole(MSS_MIN.into(), 65_495)).or(tcp.mss);
     buffers(&mut tcp, &mut s, problems);
     tcp.dup_ack_threshold =
         s.or(problems, "dup_ack_threshold", tcp.dup_ack_threshold, reader::whole(1, 255));
