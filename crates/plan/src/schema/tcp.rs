@@ -6,10 +6,10 @@ use crate::model::App;
 use crate::reader::{self, Section, Taken, Unfit};
 use crate::source::Place;
 use crate::tree::{Node, Table};
+use trunkline_core::tcp::MSS_MIN;
 use trunkline_core::tcp::config::{
     AfterTimeout, Algorithm, Config, EcnMode, EctOnSyn, Keepalive, PmtuProbing, Profile, Recovery,
 };
-use trunkline_core::tcp::MSS_MIN;
 
 const PMTU_PROBINGS: [(&str, PmtuProbing); 3] =
     [("off", PmtuProbing::Off), ("blackhole", PmtuProbing::Blackhole), ("on", PmtuProbing::On)];
