@@ -238,7 +238,7 @@ pub struct Config {
     pub recovery: Recovery,
     /// Probe for losses at the end of a flight (RFC 8985, 7). Needs SACK.
     pub tlp: bool,
-    /// Reduce in proportion to what is delivered (RFC 6937, RFC 9937). Needs SACK.
+    /// Reduce in proportion to what is delivered (RFC 6937, RFC 9937), for losses and marks. Needs SACK.
     pub prr: bool,
     /// Ask with new data whether a timeout was spurious (RFC 5682). Needs SACK.
     pub frto: bool,
