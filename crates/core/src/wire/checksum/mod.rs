@@ -101,7 +101,7 @@ impl Checksum {
     ///
     /// # Panics
     /// When their lengths differ.
-    #[inline]
+    #[inline(always)]
     pub fn copy_bytes(&mut self, to: &mut [u8], from: &[u8]) {
         self.add_native(simd::copy(to, from));
         self.parity = self.parity.after(from.len());

@@ -2,8 +2,8 @@
 //! bytes at a time with carry. Every way gives a sum that folds to the same checksum.
 //!
 //! With AVX2 they are added in lanes of 64 bits, which tells no carries. How many there were follows from an
-//! estimate of the sum that is less than half a carry off, and means of the words' upper 16 bits give one: a
-//! tree of means takes about one instruction a vector. What is no whole vector is the end of the last 32 bytes,
+//! estimate of the sum that is less than half a carry off, and means of the words' upper 16 bits give one:
+//! a tree of means takes about one instruction a vector. What is no whole vector is the end of the last 32 bytes,
 //! with zeros in place of what has been added before.
 
 #![allow(unsafe_code)]
@@ -26,7 +26,7 @@ pub(super) fn sum(bytes: &[u8]) -> u64 {
 }
 
 /// Copies `from` to `to`, which has to be as long, and gives its sum.
-#[inline]
+#[inline(always)]
 pub(super) fn copy(to: &mut [u8], from: &[u8]) -> u64 {
     assert_eq!(to.len(), from.len(), "lengths of a copy");
     if from.is_empty() {
