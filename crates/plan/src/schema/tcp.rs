@@ -30,7 +30,7 @@ pub(super) fn tcp(
     let profile = s.or(problems, "profile", Profile::Modern, profile);
     let mut tcp = Config::new(profile, mtu);
     // A program that answers sends the end of its answer at once, as with TCP_NODELAY.
-    tcp.nagle &= !matches!(app, Some(App::Requests(_)));
+    tcp.nagle &= !matches!(app, Some(App::Requests(_) | App::Web(_)));
     tcp.algorithm = s.or(problems, "cc", tcp.algorithm, algorithm);
     cc::tuning(&mut tcp.tuning, &mut s, problems);
     ecn(&mut tcp, &mut s, problems);
