@@ -12,6 +12,7 @@ mod forward;
 mod fragment;
 mod input;
 mod internet;
+mod label;
 mod listen;
 mod neighbours;
 mod network;
@@ -35,6 +36,7 @@ use crate::work::DropReason;
 use card::Card;
 use cookie::Jar;
 use demux::Demux;
+use label::Labels;
 use listen::Listener;
 use network::Network;
 use std::collections::VecDeque;
@@ -165,6 +167,7 @@ pub struct Host {
     listeners: Vec<Listener>,
     listen_stats: ListenStats,
     cookies: Jar,
+    labels: Labels,
     /// Reaches every address that is no interface's peer.
     default_route: Option<InterfaceId>,
     /// What it takes to be one of many; none where everybody is known from the start.
@@ -179,7 +182,8 @@ pub struct Host {
 }
 
 impl Host {
-    /// A host with no interfaces. `rng` gives initial sequence numbers and the key of SYN cookies.
+    /// A host with no interfaces. `rng` gives initial sequence numbers and the keys of SYN cookies and
+    /// flow labels.
     pub fn new(rng: Rng) -> Self {
         Host {
             interfaces: Vec::new(),
@@ -190,6 +194,7 @@ impl Host {
             listeners: Vec::new(),
             listen_stats: ListenStats::default(),
             cookies: Jar::new(&rng),
+            labels: Labels::new(&rng),
             default_route: None,
             network: None,
             events: VecDeque::new(),
@@ -362,6 +367,13 @@ impl Host {
         if !burst.is_empty() {
             self.pump(now, cx, id);
         }
+    }
+
+    /// When to call [`Host::handle_timeout`] at the latest: at the next deadline, or at one that has been
+    /// moved since, when nothing is due. Costs less than [`Host::next_deadline`].
+    #[inline]
+    pub fn wake_at(&mut self) -> Option<Instant> {
+        self.deadlines.bound()
     }
 
     /// The next deadline, without its reason.

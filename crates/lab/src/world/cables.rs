@@ -9,12 +9,8 @@ use trunkline_core::work::DropReason;
 const DESTINATION_OFFSET: usize = 16;
 
 impl World {
-    /// A cable's transmitter has finished, or a frame arrives at its other end.
-    pub(super) fn cable_due(&mut self, cable: usize) {
-        let this = &self.fabric.cables[cable];
-        if this.channel.finishes().is_some_and(|at| at <= self.now) {
-            self.cable_finished(cable);
-        }
+    /// A frame arrives at the other end of a cable.
+    pub(super) fn cable_arrival(&mut self, cable: usize) {
         while let Some(frame) = self.fabric.cables[cable].channel.poll_arrival(self.now) {
             match self.fabric.cables[cable].to {
                 End::Host(host) => {
@@ -25,24 +21,28 @@ impl World {
                 End::Port { switch, .. } => self.forward(switch, frame),
             }
         }
-        self.arm_cable(cable);
+        self.arm_arrival(cable);
     }
 
-    fn arm_cable(&mut self, cable: usize) {
-        let next = self.fabric.cables[cable].channel.next_timeout();
-        self.arm(Source::Cable(cable), next);
+    fn arm_arrival(&mut self, cable: usize) {
+        let next = self.fabric.cables[cable].channel.wire().next_arrival();
+        self.arm(Source::Arrival(cable), next);
     }
 
     fn start_on(&mut self, cable: usize, frame: Frame) {
         self.packet_hops += 1;
-        self.fabric.cables[cable].channel.start(self.now, &mut self.cx, frame);
-        self.arm_cable(cable);
+        let channel = &mut self.fabric.cables[cable].channel;
+        channel.start(self.now, &mut self.cx, frame);
+        let finishes = channel.finishes();
+        self.arm(Source::Cable(cable), finishes);
     }
 
     /// A frame has left a transmitter: on with the next. A host is told when its burst is out.
-    fn cable_finished(&mut self, cable: usize) {
+    pub(super) fn cable_finished(&mut self, cable: usize) {
         let this = &mut self.fabric.cables[cable];
         let bytes = this.channel.finish(self.now, &mut self.cx);
+        self.arm_arrival(cable);
+        let this = &mut self.fabric.cables[cable];
         match this.from {
             End::Port { switch, port } => {
                 let next = self.fabric.switches[switch].pop(self.now, &mut self.cx, port);
