@@ -4,6 +4,7 @@ use crate::apps::attempts::Attempts;
 use crate::apps::messages::Messages;
 use crate::apps::requests::Requests;
 use crate::apps::streams::Streams;
+use crate::apps::web::Web;
 use crate::apps::{App, bulk::Bulk, ping::Ping};
 use crate::cabling::{fabric, place};
 use crate::fabric::address::address;
@@ -82,8 +83,9 @@ pub fn world(plan: &Plan, seed: u64) -> World {
         match &flow.route {
             Route::Bond { bond, direction } => {
                 let hosts = [host_of(&flow.from), host_of(&flow.to)];
-                let peer = addresses[*bond][1 - direction.sender()];
-                add_flow(&mut world, plan, index, peer, hosts);
+                let sender = direction.sender();
+                let ips = [sender, 1 - sender].map(|end| addresses[*bond][end]);
+                add_flow(&mut world, plan, index, ips, hosts);
             }
             Route::Switches { from, to } => {
                 let host = |machine: usize| host_of(&plan.lab.machines[machine].name);
@@ -250,8 +252,14 @@ fn pacer(link: &model::Link, lane: usize) -> Option<Pacer> {
     })
 }
 
-/// Makes a flow's application. It sends from the first host to `peer`, an address of the second.
-fn add_flow(world: &mut World, plan: &Plan, index: usize, peer: IpAddr, hosts: [usize; 2]) {
+/// Makes a flow's application. It sends from the first of `hosts`, and of their addresses, to the second.
+fn add_flow(
+    world: &mut World,
+    plan: &Plan,
+    index: usize,
+    [own, peer]: [IpAddr; 2],
+    hosts: [usize; 2],
+) {
     let flow = &plan.lab.flows[index];
     let app = match &flow.app {
         model::App::Bulk(bulk) => {
@@ -271,6 +279,12 @@ fn add_flow(world: &mut World, plan: &Plan, index: usize, peer: IpAddr, hosts: [
         }
         model::App::Ping(ping) => {
             App::Ping(Ping::new(*ping, hosts, peer, index as u16, flow.start))
+        }
+        model::App::Web(web) => {
+            let port = FIRST_PORT + index as u16;
+            world.hosts[hosts[0]].listen(port, flow.tcp.clone());
+            let (remote, times) = (SocketAddr::new(own, port), [flow.start, plan.lab.warmup]);
+            App::Web(Box::new(Web::new(*web, hosts, flow.tcp.clone(), remote, times)))
         }
         other => unreachable!("the plan lets no {other:?} run over a bond"),
     };
@@ -319,6 +333,12 @@ fn switched(
             let servers: Vec<_> = senders.iter().map(server).collect();
             let requests = Requests::new(*requests, receiver, tcp.clone(), &servers, warmup);
             App::Requests(Box::new(requests))
+        }
+        model::App::Web(web) => {
+            let (machine, host) = senders[0];
+            world.hosts[host].listen(port, tcp.clone());
+            let times = [start(machine), warmup];
+            App::Web(Box::new(Web::new(*web, [host, receiver], tcp.clone(), at(machine), times)))
         }
         model::App::Attempts(attempts) => {
             world.hosts[receiver].listen(port, tcp.clone());

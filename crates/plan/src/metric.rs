@@ -81,6 +81,19 @@ pub const MESSAGES: [&str; 10] = [
     "retransmitted_share",
     "timeouts",
 ];
+/// Metrics of a flow whose app is `web`.
+pub const WEB: [&str; 10] = [
+    "pages",
+    "page_mean",
+    "page_p50",
+    "page_p99",
+    "page_max",
+    "goodput",
+    "broken",
+    "retransmitted",
+    "retransmitted_share",
+    "timeouts",
+];
 /// Metrics of a group of flows.
 pub const GROUP: [&str; 8] = [
     "goodput",
@@ -126,6 +139,7 @@ pub(crate) enum Owner {
     Requests,
     Attempts,
     Messages,
+    Web,
     /// A flow of which it is not known what it does: its own errors are told already.
     Flow,
 }
@@ -140,6 +154,7 @@ impl Owner {
             (App::Requests(_), _) => Owner::Requests,
             (App::Attempts(_), _) => Owner::Attempts,
             (App::Messages(_), _) => Owner::Messages,
+            (App::Web(_), _) => Owner::Web,
         }
     }
 
@@ -158,6 +173,7 @@ impl Owner {
             Owner::Requests => "request-response flow",
             Owner::Attempts => "connect flow",
             Owner::Messages => "messages flow",
+            Owner::Web => "web flow",
             Owner::Flow => "flow",
         }
     }
@@ -175,7 +191,10 @@ impl Owner {
             Owner::Requests => REQUESTS.to_vec(),
             Owner::Attempts => ATTEMPTS.to_vec(),
             Owner::Messages => MESSAGES.to_vec(),
-            Owner::Flow => [&BULK[..], &STREAMS, &PING, &REQUESTS, &ATTEMPTS, &MESSAGES].concat(),
+            Owner::Web => WEB.to_vec(),
+            Owner::Flow => {
+                [&BULK[..], &STREAMS, &PING, &REQUESTS, &ATTEMPTS, &MESSAGES, &WEB].concat()
+            }
         }
     }
 }

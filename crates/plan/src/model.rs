@@ -357,6 +357,27 @@ pub enum App {
     Attempts(Attempts),
     /// Messages of drawn sizes at drawn times.
     Messages(Messages),
+    /// Pages, one after the other.
+    Web(Web),
+}
+
+/// The receiver of a flow loads web pages from its sender, over connections that stay open.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Web {
+    /// Bytes of the page itself.
+    pub page: u64,
+    /// How many objects it shows, which are asked for once it is there.
+    pub objects: u32,
+    /// Bytes of each.
+    pub object: u64,
+    /// Connections at a time at most.
+    pub connections: u32,
+    /// Bytes of a request.
+    pub request: u32,
+    /// From the end of a page to the begin of the next.
+    pub think: Duration,
+    /// How many pages; `None` goes on.
+    pub count: Option<u32>,
 }
 
 /// The receiver of a flow asks all its senders, over connections that stay open.

@@ -11,6 +11,8 @@ pub(crate) const FIRST_ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 128, 0, 1);
 const PREFIX: u32 = 16;
 /// The same where there are no subnets: a class A network.
 const PREFIX_CLASS_A: u32 = 8;
+/// Addresses from the first on that none of the forms of broadcast has.
+const MACHINES_MAX: usize = 0xfffe;
 /// Where an IPv4 header has its source and its destination.
 const SOURCE_OFFSET: usize = 12;
 const DESTINATION_OFFSET: usize = 16;
@@ -37,8 +39,9 @@ fn machine(address: Ipv4Addr) -> usize {
 /// Who a frame is for.
 pub(crate) fn destination(cx: &Context, frame: Frame) -> Destination {
     match field(cx, frame, DESTINATION_OFFSET) {
+        Some(address) if machine(address) < MACHINES_MAX => Destination::Machine(machine(address)),
         Some(address) if is_broadcast(address) => Destination::All,
-        address => Destination::Machine(address.map_or(usize::MAX, machine)),
+        _ => Destination::Machine(usize::MAX),
     }
 }
 
@@ -83,5 +86,6 @@ mod tests {
             assert!(!is_broadcast(one.parse().expect("an address")), "{one}");
         }
         assert_eq!(machine(address(77)), 77);
+        assert!((0..MACHINES_MAX).all(|machine| !is_broadcast(address(machine))));
     }
 }

@@ -7,6 +7,7 @@ use crate::apps::bulk::Bulk;
 use crate::apps::messages::{Messages, Totals};
 use crate::apps::requests::Requests;
 use crate::apps::streams::Streams;
+use crate::apps::web::Web;
 use crate::look::Looks;
 use crate::result::median;
 use crate::world::World;
@@ -73,6 +74,7 @@ pub(super) fn failures(app: &App) -> Option<String> {
         App::Requests(requests) => {
             requests.broken.map(|why| format!("the connection broke: {why}"))
         }
+        App::Web(web) => web.broken.map(|why| format!("the connection broke: {why}")),
         App::Messages(messages) if messages.broken > 0 => {
             Some(format!("{} connections broke", messages.broken))
         }
@@ -92,6 +94,7 @@ pub(super) fn cause(app: &App) -> Option<String> {
         App::Attempts(attempts) if attempts.connected + attempts.failed == 0 => {
             "no attempt was over after the warm-up"
         }
+        App::Web(web) if web.trips.is_empty() => "no page was there after the warm-up",
         App::Messages(messages) if messages.trips.is_empty() => {
             "no message had arrived after the warm-up"
         }
@@ -100,13 +103,14 @@ pub(super) fn cause(app: &App) -> Option<String> {
     Some(cause.to_owned())
 }
 
-/// The metrics of a flow over switches that is no ping.
+/// The metrics of a flow over switches that is no ping, and of pages, wherever they go.
 pub(super) fn metrics(plan: &Plan, world: &World, flow: &Flow, app: &App) -> Metrics {
     match app {
         App::Streams(streams) => of_streams(plan, world, flow, streams),
         App::Requests(requests) => of_requests(plan, world, requests),
         App::Attempts(attempts) => of_attempts(attempts),
         App::Messages(messages) => of_messages(plan, world, messages),
+        App::Web(web) => of_web(plan, world, web),
         App::Bulk(_) | App::Ping(_) => Metrics::new(),
     }
 }
@@ -203,6 +207,25 @@ fn of_requests(plan: &Plan, world: &World, requests: &Requests) -> Metrics {
         ("goodput".into(), goodput),
         ("jain".into(), jain(&received)),
         ("broken".into(), Some(one_or_zero(requests.broken.is_some()))),
+        ("retransmitted".into(), Some(totals.retransmitted as f64)),
+        ("retransmitted_share".into(), share(&totals)),
+        ("timeouts".into(), Some(totals.timeouts as f64)),
+    ])
+}
+
+fn of_web(plan: &Plan, world: &World, web: &Web) -> Metrics {
+    let trips = seconds(&web.trips);
+    let totals = totals(world, web.ends());
+    let end = web.last_byte_at.filter(|_| web.is_done()).unwrap_or(world.now);
+    let time = measured_time(plan, end);
+    Metrics::from([
+        ("pages".into(), Some(trips.len() as f64)),
+        ("page_mean".into(), mean(&trips)),
+        ("page_p50".into(), percentile(trips.clone(), 0.5)),
+        ("page_p99".into(), percentile(trips.clone(), 0.99)),
+        ("page_max".into(), trips.iter().copied().reduce(f64::max)),
+        ("goodput".into(), time.map(|time| 8.0 * web.received as f64 / time)),
+        ("broken".into(), Some(one_or_zero(web.broken.is_some()))),
         ("retransmitted".into(), Some(totals.retransmitted as f64)),
         ("retransmitted_share".into(), share(&totals)),
         ("timeouts".into(), Some(totals.timeouts as f64)),

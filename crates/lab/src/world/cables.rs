@@ -8,12 +8,8 @@ use trunkline_core::link::Started;
 use trunkline_core::work::DropReason;
 
 impl World {
-    /// A cable's transmitter has finished, or a frame arrives at its other end.
-    pub(super) fn cable_due(&mut self, cable: usize) {
-        let this = &self.fabric.cables[cable];
-        if this.channel.finishes().is_some_and(|at| at <= self.now) {
-            self.cable_finished(cable);
-        }
+    /// A frame arrives at the other end of a cable.
+    pub(super) fn cable_arrival(&mut self, cable: usize) {
         while let Some(frame) = self.fabric.cables[cable].channel.poll_arrival(self.now) {
             match self.fabric.cables[cable].to {
                 End::Host(host) => {
@@ -25,19 +21,19 @@ impl World {
                 End::Segment(segment) => self.heard(segment, cable, frame),
             }
         }
-        self.arm_cable(cable);
+        self.arm_arrival(cable);
     }
 
-    pub(super) fn arm_cable(&mut self, cable: usize) {
-        let next = self.fabric.cables[cable].channel.next_timeout();
-        self.arm(Source::Cable(cable), next);
+    fn arm_arrival(&mut self, cable: usize) {
+        let next = self.fabric.cables[cable].channel.wire().next_arrival();
+        self.arm(Source::Arrival(cable), next);
     }
 
     pub(super) fn start_on(&mut self, cable: usize, frame: Frame) {
         self.packet_hops += 1;
         let started = self.fabric.cables[cable].channel.start(self.now, &mut self.cx, frame);
         match started {
-            Started::At(_) => self.arm_cable(cable),
+            Started::At(finishes) => self.arm(Source::Cable(cable), Some(finishes)),
             Started::OnChip { bits, rate } => self.start_on_segment(cable, bits, rate),
         }
     }
@@ -46,6 +42,8 @@ impl World {
     pub(super) fn cable_finished(&mut self, cable: usize) {
         let this = &mut self.fabric.cables[cable];
         let bytes = this.channel.finish(self.now, &mut self.cx);
+        self.arm_arrival(cable);
+        let this = &mut self.fabric.cables[cable];
         match this.from {
             End::Port { switch, port } => {
                 let next = self.fabric.switches[switch].pop(self.now, &mut self.cx, port);

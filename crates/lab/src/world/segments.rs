@@ -32,7 +32,6 @@ impl World {
             self.fabric.cables[cable].channel.give_up();
         }
         self.cable_finished(cable);
-        self.arm_cable(cable);
     }
 
     /// A card's frame has come to the ends of its segment: those it is for take it.
@@ -145,7 +144,7 @@ mod tests {
         let segment = "[[lab.segment]]\nname = \"s\"\nrate = \"10mbit\"\npropagation = \"5us\"\n";
         let mut world = world(segment, "{ to = \"s\" }");
         let card = world.fabric.cards[0].expect("a card");
-        let frame = world.cx.frames.insert(&[0; 48], 0);
+        let frame = world.cx.frames.insert(&[0; 46], 0);
         world.start_on(card, frame);
         let mut last = Instant::ZERO;
         while world.step(Instant::ZERO + Duration::from_millis(1)) {

@@ -229,11 +229,12 @@ fn flow(
         let problem = Problem::new(section.place, s.key("tcp"), "a ping has no `tcp`");
         problems.push(problem.accepted(["`tcp` for app kind \"bulk\""]));
     }
-    if let (Some(App::Ping(_)), Some(Route::Switches { from, .. })) = (&app, &route)
+    if let (Some(App::Ping(_) | App::Web(_)), Some(Route::Switches { from, .. })) = (&app, &route)
         && from.len() > 1
     {
         let place = s.node("from").map_or(s.place, |node| node.place);
-        let problem = Problem::new(place, s.key("from"), "a ping comes from one host");
+        let message = "such a flow comes from one host";
+        let problem = Problem::new(place, s.key("from"), message);
         let found = format!("{} hosts", from.len());
         problems.push(problem.found(found).accepted(["the name of one host"]));
     }
