@@ -34,6 +34,8 @@ pub enum DropReason {
     Duplicate,
     /// It collided too often on a cable that many share.
     Collisions,
+    /// It came before the receiver was done with the frame before.
+    Overrun,
     /// Its answer would not go back the way it came.
     ReversePath,
     /// It had made as many hops as it may.
@@ -46,7 +48,7 @@ pub enum DropReason {
 
 impl DropReason {
     /// Every reason, in counter order.
-    pub const ALL: [DropReason; 19] = [
+    pub const ALL: [DropReason; 20] = [
         DropReason::QueueFull,
         DropReason::NoMember,
         DropReason::MemberDown,
@@ -62,6 +64,7 @@ impl DropReason {
         DropReason::Foreign,
         DropReason::Duplicate,
         DropReason::Collisions,
+        DropReason::Overrun,
         DropReason::ReversePath,
         DropReason::HopsExceeded,
         DropReason::Unresolved,
@@ -86,6 +89,7 @@ impl DropReason {
             DropReason::Foreign => "foreign",
             DropReason::Duplicate => "duplicate",
             DropReason::Collisions => "collisions",
+            DropReason::Overrun => "overrun",
             DropReason::ReversePath => "reverse_path",
             DropReason::HopsExceeded => "hops_exceeded",
             DropReason::Unresolved => "unresolved",
