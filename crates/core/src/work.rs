@@ -34,12 +34,12 @@ pub enum DropReason {
     Duplicate,
     /// It collided too often on a cable that many share.
     Collisions,
+    /// It came before the receiver was done with those before.
+    Overrun,
     /// Its answer would not go back the way it came.
     ReversePath,
     /// It was to be sent over a device that only receives.
     NoTransmitter,
-    /// A card had no room for it: its host reads too slowly.
-    Overrun,
     /// It had made as many hops as it may.
     HopsExceeded,
     /// Nobody told which station has its address.
@@ -66,9 +66,9 @@ impl DropReason {
         DropReason::Foreign,
         DropReason::Duplicate,
         DropReason::Collisions,
+        DropReason::Overrun,
         DropReason::ReversePath,
         DropReason::NoTransmitter,
-        DropReason::Overrun,
         DropReason::HopsExceeded,
         DropReason::Unresolved,
         DropReason::Unfinished,
@@ -92,9 +92,9 @@ impl DropReason {
             DropReason::Foreign => "foreign",
             DropReason::Duplicate => "duplicate",
             DropReason::Collisions => "collisions",
+            DropReason::Overrun => "overrun",
             DropReason::ReversePath => "reverse_path",
             DropReason::NoTransmitter => "no_transmitter",
-            DropReason::Overrun => "overrun",
             DropReason::HopsExceeded => "hops_exceeded",
             DropReason::Unresolved => "unresolved",
             DropReason::Unfinished => "unfinished",

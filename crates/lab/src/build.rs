@@ -4,8 +4,10 @@ use crate::apps::attempts::Attempts;
 use crate::apps::messages::Messages;
 use crate::apps::requests::Requests;
 use crate::apps::streams::Streams;
+use crate::apps::web::Web;
 use crate::apps::{App, bulk::Bulk, ping::Ping};
-use crate::cabling::{self, fabric};
+use crate::cabling::{fabric, place};
+use crate::fabric::address::address;
 use crate::look::Looks;
 use crate::one_way;
 use crate::queueing::queue_of;
@@ -18,7 +20,7 @@ use trunkline_core::frame::LinkId;
 use trunkline_core::host::{Host, InterfaceId};
 use trunkline_core::link::channel::{Channel, ChannelConfig, Clocking};
 use trunkline_core::link::wire::WireConfig;
-use trunkline_core::link::{Chip, Csma, Layout, Medium, Pacer, ReceiveRing};
+use trunkline_core::link::{Chip, Csma, Medium, Pacer, ReceiveRing};
 use trunkline_core::queue::Limit;
 use trunkline_core::rng::Rng;
 use trunkline_core::time::{Duration, Instant};
@@ -62,8 +64,9 @@ pub fn world(plan: &Plan, seed: u64) -> World {
                 let pacer = pacer(&plan.links[member], lane);
                 let (from, to) = (ends[lane], ends[1 - lane]);
                 let ring = plan.links[member].ring.filter(|_| config.direction.sends());
-                let lane = Lane::new(channel, pacer, from, to, interfaces[lane], config);
-                Lane { ring: ring.map(ReceiveRing::new), ..lane }
+                let mut lane = Lane::new(channel, pacer, from, to, interfaces[lane], config);
+                lane.ring = ring.map(ReceiveRing::new);
+                lane
             });
             let medium = medium_of(plan, member);
             let skip = plan.links[member].header_len() as usize;
@@ -72,7 +75,9 @@ pub fn world(plan: &Plan, seed: u64) -> World {
     }
     let links = links.into_iter().flatten().collect();
     let fabric = fabric(plan, &mut hosts, &host_of, &mut cx, &rng);
-    let mut world = World::new(hosts, links, media(plan, &rng), cx);
+    let mut media = media(plan, &rng);
+    place(plan, &fabric, &mut media);
+    let mut world = World::new(hosts, links, media, cx);
     world.fabric = fabric;
     let looks = plan.lab.groups.iter();
     world.looks = looks.map(|group| Looks::new(group.flows.clone(), group.interval)).collect();
@@ -84,8 +89,9 @@ pub fn world(plan: &Plan, seed: u64) -> World {
         match &flow.route {
             Route::Bond { bond, direction } => {
                 let hosts = [host_of(&flow.from), host_of(&flow.to)];
-                let peer = addresses[*bond][1 - direction.sender()];
-                add_flow(&mut world, plan, index, peer, hosts);
+                let sender = direction.sender();
+                let ips = [sender, 1 - sender].map(|end| addresses[*bond][end]);
+                add_flow(&mut world, plan, index, ips, hosts);
             }
             Route::Switches { from, to } => {
                 let host = |machine: usize| host_of(&plan.lab.machines[machine].name);
@@ -103,7 +109,7 @@ fn media(plan: &Plan, rng: &Rng) -> Vec<Medium> {
     let chips = plan.lab.chips.iter().map(|chip| Medium::Chip(Chip::new(chip.rate)));
     let segment = |segment: &model::Segment| {
         let rng = rng.fork("segment").fork(&segment.name);
-        Medium::Cable(Csma::new(segment.rate, Layout::Star(segment.propagation), rng))
+        Medium::Cable(Csma::new(segment.rate, segment.layout, rng))
     };
     let cables = one_way::cables(plan).filter_map(|link| one_way::medium(plan, link));
     chips.chain(plan.lab.segments.iter().map(segment)).chain(cables).collect()
@@ -257,8 +263,14 @@ fn pacer(link: &model::Link, lane: usize) -> Option<Pacer> {
     })
 }
 
-/// Makes a flow's application. It sends from the first host to `peer`, an address of the second.
-fn add_flow(world: &mut World, plan: &Plan, index: usize, peer: IpAddr, hosts: [usize; 2]) {
+/// Makes a flow's application. It sends from the first of `hosts`, and of their addresses, to the second.
+fn add_flow(
+    world: &mut World,
+    plan: &Plan,
+    index: usize,
+    [own, peer]: [IpAddr; 2],
+    hosts: [usize; 2],
+) {
     let flow = &plan.lab.flows[index];
     let app = match &flow.app {
         model::App::Bulk(bulk) => {
@@ -279,6 +291,12 @@ fn add_flow(world: &mut World, plan: &Plan, index: usize, peer: IpAddr, hosts: [
         model::App::Ping(ping) => {
             App::Ping(Ping::new(*ping, hosts, peer, index as u16, flow.start))
         }
+        model::App::Web(web) => {
+            let port = FIRST_PORT + index as u16;
+            world.hosts[hosts[0]].listen(port, flow.tcp.clone());
+            let (remote, times) = (SocketAddr::new(own, port), [flow.start, plan.lab.warmup]);
+            App::Web(Box::new(Web::new(*web, hosts, flow.tcp.clone(), remote, times)))
+        }
         other => unreachable!("the plan lets no {other:?} run over a bond"),
     };
     world.apps.push(app);
@@ -295,7 +313,7 @@ fn switched(
 ) -> App {
     let flow = &plan.lab.flows[index];
     let port = FIRST_PORT + index as u16;
-    let at = |machine: usize| SocketAddr::new(cabling::address(machine).into(), port);
+    let at = |machine: usize| SocketAddr::new(address(machine).into(), port);
     let (tcp, warmup, remote) = (&flow.tcp, plan.lab.warmup, at(to));
     let rng = rng.fork("flow").fork(&flow.name);
     let start = |machine: usize| {
@@ -306,7 +324,7 @@ fn switched(
     match &flow.app {
         model::App::Ping(ping) => {
             let (machine, host) = senders[0];
-            let peer = cabling::address(to).into();
+            let peer = address(to).into();
             App::Ping(Ping::new(*ping, [host, receiver], peer, index as u16, start(machine)))
         }
         model::App::Bulk(bulk) => {
@@ -314,7 +332,7 @@ fn switched(
             let one = |(machine, host): &(usize, usize)| {
                 Bulk::new(*bulk, [*host, receiver], tcp.clone(), remote, start(*machine), warmup)
             };
-            let addresses = senders.iter().map(|(machine, _)| cabling::address(*machine).into());
+            let addresses = senders.iter().map(|(machine, _)| address(*machine).into());
             let bulks = senders.iter().map(one).collect();
             App::Streams(Streams::new(bulks, addresses.collect(), port))
         }
@@ -326,6 +344,12 @@ fn switched(
             let servers: Vec<_> = senders.iter().map(server).collect();
             let requests = Requests::new(*requests, receiver, tcp.clone(), &servers, warmup);
             App::Requests(Box::new(requests))
+        }
+        model::App::Web(web) => {
+            let (machine, host) = senders[0];
+            world.hosts[host].listen(port, tcp.clone());
+            let times = [start(machine), warmup];
+            App::Web(Box::new(Web::new(*web, [host, receiver], tcp.clone(), at(machine), times)))
         }
         model::App::Attempts(attempts) => {
             world.hosts[receiver].listen(port, tcp.clone());

@@ -1,10 +1,15 @@
-//! Full-duplex Ethernet: switches with a queue before each port's transmitter, and the cables to machines.
+//! Ethernet: switches with a queue before each port's transmitter, the cables to machines, and the cards of machines
+//! on half-duplex segments.
 //!
-//! Store and forward. A switch knows from the start behind which port every machine is, as one that has
-//! heard from all of them does. The queue is counted in packets' bytes, without the Ethernet header.
+//! Store and forward. Unless it is to learn, a switch knows from the start behind which port every machine is, as one
+//! that has heard from all of them does. What is for everybody leaves by all other ports. The queue is counted in
+//! packets' bytes, without the Ethernet header.
 
+pub(crate) mod address;
+pub(crate) mod segment;
+
+use segment::Segment;
 use std::collections::VecDeque;
-use std::net::Ipv4Addr;
 use trunkline_core::Context;
 use trunkline_core::frame::{Frame, LinkId};
 use trunkline_core::link::channel::Channel;
@@ -12,9 +17,7 @@ use trunkline_core::queue::{Queue, SharedBuffer};
 use trunkline_core::time::{Duration, Instant};
 use trunkline_core::wire::ip::dscp_ecn;
 use trunkline_core::wire::ipv4::Ecn;
-
-/// The address of the first machine; the others follow.
-pub(crate) const FIRST_ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 128, 0, 1);
+use trunkline_plan::network::Learning;
 
 /// What is at one end of a cable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -28,9 +31,11 @@ pub(crate) enum End {
         /// The port.
         port: usize,
     },
+    /// A half-duplex segment, which all its stations hear.
+    Segment(usize),
 }
 
-/// One direction of a cable.
+/// One direction of a cable, or a machine's way onto its segment.
 pub(crate) struct Cable {
     pub(crate) channel: Channel,
     pub(crate) from: End,
@@ -119,6 +124,7 @@ pub(crate) struct Switch {
     meters: Vec<Meter>,
     /// The port that leads to each machine.
     ports: Vec<Option<u16>>,
+    learning: Learning,
 }
 
 impl Switch {
@@ -126,10 +132,30 @@ impl Switch {
         buffers: Buffers,
         cables: Vec<usize>,
         ports: Vec<Option<u16>>,
+        learning: Learning,
         warmup: Duration,
     ) -> Switch {
         let meters = vec![Meter::new(warmup); cables.len()];
-        Switch { buffers, cables, meters, ports }
+        Switch { buffers, cables, meters, ports, learning }
+    }
+
+    /// Whether it sends what is for a machine it has not heard from to all ports.
+    pub(crate) fn learns(&self) -> bool {
+        self.learning == Learning::Learns
+    }
+
+    /// A frame has come in at a port, from the machine that `source` tells.
+    pub(crate) fn learn(&mut self, port: usize, source: impl FnOnce() -> usize) {
+        if self.learns()
+            && let Some(known) = self.ports.get_mut(source())
+        {
+            *known = Some(port as u16);
+        }
+    }
+
+    /// How many ports it has.
+    pub(crate) fn len(&self) -> usize {
+        self.cables.len()
     }
 
     /// The port that leads to a machine.
@@ -198,6 +224,7 @@ fn ecn(cx: &Context, frame: Frame) -> Ecn {
 pub(crate) struct Fabric {
     pub(crate) cables: Vec<Cable>,
     pub(crate) switches: Vec<Switch>,
+    pub(crate) segments: Vec<Segment>,
     /// The outgoing cable of each host that has one.
     pub(crate) cards: Vec<Option<usize>>,
 }

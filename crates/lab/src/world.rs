@@ -5,6 +5,7 @@
 //! serves the hosts it touched until nothing moves any more.
 
 mod cables;
+mod segments;
 
 use crate::apps::{App, Call};
 use crate::fabric::Fabric;
@@ -383,6 +384,10 @@ impl World {
 
     fn medium_due(&mut self, medium: usize) {
         while let Some((slot, outcome)) = self.media[medium].poll_finished(self.now) {
+            if let Some(card) = self.card_of(slot) {
+                self.card_finished(card, outcome);
+                continue;
+            }
             let (link, lane) = (usize::from(slot) / 2, usize::from(slot) % 2);
             if outcome == Outcome::GivenUp {
                 self.links[link].lanes[lane].channel.give_up();

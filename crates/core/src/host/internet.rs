@@ -8,9 +8,9 @@ use super::{Host, InterfaceId};
 use crate::Context;
 use crate::frame::Frame;
 use crate::time::Instant;
+use crate::wire::icmp_error;
 use crate::wire::ip::Addresses;
 use crate::wire::ipv4::{self, Protocol, Repr};
-use crate::wire::{icmp_error, too_big};
 use crate::work::DropReason;
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -132,15 +132,15 @@ impl Host {
     }
 
     fn input_icmp(&mut self, now: Instant, cx: &mut Context, packet: Packet) {
-        let Packet { interface, frame, ip, .. } = packet;
+        let Packet { interface, frame, .. } = packet;
         let bytes = cx.frames.bytes(frame);
         let message = ipv4::Packet::new_checked(bytes, cx.frames.elided(frame));
         let message = message.map_or(&[][..], |packet| packet.payload());
-        let addresses = Addresses::V4 { src: ip.src, dst: ip.dst };
         let read = icmp_error::Packet::new_checked(message);
         let read = read.and_then(|read| icmp_error::Repr::parse(&read, integrity(cx, frame)));
         match read {
-            Ok(_) if !too_big::is_one(&addresses, message) => {
+            // That a packet was too big is for its connection.
+            Ok(read) if !matches!(read.kind, icmp_error::Kind::FragmentationNeeded { .. }) => {
                 cx.frames.remove(frame);
                 if let Some(network) = &mut self.network {
                     network.stats.errors_received += 1;

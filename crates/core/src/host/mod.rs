@@ -12,6 +12,7 @@ mod forward;
 mod fragment;
 mod input;
 mod internet;
+mod label;
 mod listen;
 mod neighbours;
 mod network;
@@ -36,6 +37,7 @@ use crate::work::DropReason;
 use card::Card;
 use cookie::Jar;
 use demux::Demux;
+use label::Labels;
 use listen::Listener;
 use network::Network;
 use std::collections::VecDeque;
@@ -167,6 +169,7 @@ pub struct Host {
     listeners: Vec<Listener>,
     listen_stats: ListenStats,
     cookies: Jar,
+    labels: Labels,
     /// Reaches every address that is no interface's peer.
     default_route: Option<InterfaceId>,
     /// What it takes to be one of many; none where everybody is known from the start.
@@ -181,7 +184,8 @@ pub struct Host {
 }
 
 impl Host {
-    /// A host with no interfaces. `rng` gives initial sequence numbers and the key of SYN cookies.
+    /// A host with no interfaces. `rng` gives initial sequence numbers and the keys of SYN cookies and
+    /// flow labels.
     pub fn new(rng: Rng) -> Self {
         Host {
             interfaces: Vec::new(),
@@ -192,6 +196,7 @@ impl Host {
             listeners: Vec::new(),
             listen_stats: ListenStats::default(),
             cookies: Jar::new(&rng),
+            labels: Labels::new(&rng),
             default_route: None,
             network: None,
             events: VecDeque::new(),

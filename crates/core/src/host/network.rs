@@ -17,6 +17,9 @@ use crate::wire::ethernet::{self, MacAddress};
 use crate::wire::icmp_error;
 use std::net::Ipv4Addr;
 
+#[cfg(test)]
+mod tests;
+
 /// Whether a host passes on packets that are not for it (RFC 1122, 3.1: off unless asked for).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Default)]
 pub enum Forwarding {

@@ -219,7 +219,9 @@ fn join(cx: &mut Context, pieces: &[Piece]) -> Frame {
     });
     for (piece, held) in parts {
         let to = ipv4::HEADER_LEN + piece.start as usize;
-        cx.frames.copy_within(piece.frame, held, frame, to);
+        if !held.is_empty() {
+            cx.frames.copy_within(piece.frame, held, frame, to);
+        }
         cx.frames.remove(piece.frame);
     }
     if is_corrupt {

@@ -46,9 +46,10 @@ impl Receiver {
         Receiver { recovery, rng, before: None }
     }
 
-    /// A frame for it was heard from `start`, when its preamble began, to `end`.
-    pub fn hear(&mut self, start: Instant, end: Instant) -> Reception {
-        let is_close = self.before.is_some_and(|before| start < before + self.recovery.span);
+    /// A frame for it, which lasted so long with its preamble, was heard to its `end`.
+    pub fn hear(&mut self, end: Instant, lasted: Duration) -> Reception {
+        let is_close = |before| end < before + self.recovery.span + lasted;
+        let is_close = self.before.is_some_and(is_close);
         self.before = Some(end);
         match is_close && self.rng.chance(self.recovery.loss) {
             true => Reception::Lost,
@@ -69,18 +70,20 @@ mod tests {
     fn only_frames_close_behind_another_are_lost() {
         let always = Recovery { span: SPAN_82586, loss: Ratio::ONE };
         let mut receiver = Receiver::new(always, Rng::new(1));
-        assert_eq!(receiver.hear(us(0), us(1000)), Reception::Taken);
-        assert_eq!(receiver.hear(us(1010), us(2000)), Reception::Lost);
+        let mut hear = |from: u64, to: u64| receiver.hear(us(to), us(to) - us(from));
+        assert_eq!(hear(0, 1000), Reception::Taken);
+        assert_eq!(hear(1010, 2000), Reception::Lost);
         // One that was lost keeps the receiver as busy.
-        assert_eq!(receiver.hear(us(2010), us(3000)), Reception::Lost);
-        assert_eq!(receiver.hear(us(3020), us(4000)), Reception::Taken);
+        assert_eq!(hear(2010, 3000), Reception::Lost);
+        assert_eq!(hear(3020, 4000), Reception::Taken);
     }
 
     #[test]
     fn they_are_lost_as_often_as_is_said() {
         let some = Recovery { span: SPAN_82586, loss: Ratio::from_ppb(300_000_000) };
         let mut receiver = Receiver::new(some, Rng::new(7));
-        let hear = |i: u64| receiver.hear(us(100 * i + 10), us(100 * i + 100));
+        let lasted = Duration::from_micros(90);
+        let hear = |i: u64| receiver.hear(us(100 * i + 100), lasted);
         let lost = (0..10_000).map(hear).filter(|seen| *seen == Reception::Lost).count();
         assert!((2_800..3_200).contains(&lost), "{lost} of 10000 at 30 %");
     }

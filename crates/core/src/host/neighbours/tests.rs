@@ -49,7 +49,8 @@ fn the_old_way_is_to_ask_with_every_packet_and_keep_the_last() {
 #[test]
 fn an_answer_frees_what_waits_and_holds_for_a_while() {
     let (mut cx, mut table) = (Context::new(), Neighbours::new(Asking::RFC_1122));
-    (0..6).for_each(|i| drop(resolve(&mut table, &mut cx, i, HIM)));
+    assert_eq!(resolve(&mut table, &mut cx, 0, HIM), Resolved::Ask);
+    (1..6).for_each(|i| assert_eq!(resolve(&mut table, &mut cx, i, HIM), Resolved::Wait));
     assert_eq!(table.held_frames(), Asking::RFC_1122.waiting_max);
     let freed = table.learn(at(10), &mut cx, (MAC, HIM), Learn::Update);
     assert_eq!((freed.len(), table.held_frames()), (4, 0));
