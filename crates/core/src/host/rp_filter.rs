@@ -84,3 +84,6 @@ impl Host {
         cx.drop_frame(frame, DropReason::ReversePath);
     }
 }
+
+#[cfg(test)]
+mod tests;
