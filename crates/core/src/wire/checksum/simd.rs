@@ -29,13 +29,13 @@ pub(super) fn sum(bytes: &[u8]) -> u64 {
 #[inline(always)]
 pub(super) fn copy(to: &mut [u8], from: &[u8]) -> u64 {
     assert_eq!(to.len(), from.len(), "lengths of a copy");
-    if from.is_empty() {
-        return 0;
-    }
     #[cfg(target_arch = "x86_64")]
     if LENGTHS.contains(&from.len()) && is_x86_feature_detected!("avx2") {
         // SAFETY: the processor has AVX2, there is more than a vector, and as much room.
         return unsafe { avx2::copy(to, from) };
+    }
+    if from.is_empty() {
+        return 0;
     }
     to.copy_from_slice(from);
     sum_words(from)
