@@ -168,7 +168,7 @@ impl Connection {
         }
         self.timers.probes_unanswered = 0;
         self.judge_ack(now, &before, segment);
-        self.answer_echo(now);
+        self.answer_echo(now, &before);
         self.step_closing(now);
         true
     }

@@ -42,7 +42,7 @@ pub use config::{Config, Profile};
 pub use diagnostics::Tokens;
 pub use handshake::reset_for;
 pub(crate) use options::stamp;
-pub use options::{MSS_DEFAULT, MSS_DEFAULT_V6, WINDOW_SHIFT_MAX};
+pub use options::{MSS_DEFAULT, MSS_DEFAULT_V6, MSS_MIN, WINDOW_SHIFT_MAX};
 pub use runs::Chunk;
 pub use send_buffer::Data;
 pub use stats::Stats;

@@ -497,8 +497,7 @@ impl Connection {
                     next_header: Protocol::TCP,
                     dscp,
                     ecn,
-                    // One label per connection (RFC 6437): the better half of a random number.
-                    flow_label: self.iss.0 >> 12,
+                    flow_label: self.config.flow_label,
                     hop_limit: TTL,
                     payload_len: segment_len.min(u32::from(u16::MAX)) as u16,
                 };
