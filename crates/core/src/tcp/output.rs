@@ -43,7 +43,8 @@ impl Connection {
     }
 
     fn next_packet(&mut self, now: Instant, cx: &mut Context) -> Option<Frame> {
-        if let Some(seq) = self.reset_due.take() {
+        if let Some(seq) = self.reset_due {
+            self.reset_due = None;
             return Some(self.emit_reset(now, cx, seq));
         }
         if self.state == State::Closed {
@@ -401,9 +402,9 @@ impl Connection {
         self.acking.duplicate = None;
         self.acking.last_sent = self.rcv_nxt;
         self.timers.delayed_ack = None;
-        let repeat = std::mem::take(&mut self.acking.repeat);
         self.timers.repeat_ack = None;
-        if repeat {
+        if self.acking.repeat {
+            self.acking.repeat = false;
             self.timers.repeat_ack = self.config.repeat_ack.map(|after| now + after);
         }
     }
