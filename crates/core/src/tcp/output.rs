@@ -380,7 +380,7 @@ impl Connection {
     #[inline]
     fn has_sacks(&self) -> bool {
         let nothing = self.reassembly.is_empty() && self.acking.duplicate.is_none();
-        !(nothing || !self.agreed.repair.uses_sack())
+        !nothing && self.agreed.repair.uses_sack()
     }
 
     /// As many SACK blocks as fit beside the payload.
