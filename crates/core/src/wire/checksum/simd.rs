@@ -3,8 +3,8 @@
 //!
 //! With AVX2 they are added in lanes of 64 bits, which tells no carries. How many there were follows from an
 //! estimate of the sum that is less than half a carry off, and means of the words' upper 16 bits give one:
-//! a tree of means takes about one instruction a vector. What is no whole vector is the end of the last 32 bytes,
-//! with zeros in place of what has been added before.
+//! a tree of means takes about one instruction a vector. What is no whole vector is the end of the last 32
+//! bytes, with zeros in place of what has been added before.
 
 #![allow(unsafe_code)]
 
