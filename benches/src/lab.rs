@@ -6,7 +6,7 @@ use trunkline_core::time::{Duration, Instant};
 use trunkline_lab::build;
 use trunkline_plan::Document;
 
-/// Sources of events in the floor: what an incast of 19 has in transmitters, wires and hosts.
+/// Sources of events in the floor: what an incast of 19 has in cables and hosts.
 const SOURCES: u32 = 64;
 
 const BOND: &str = r#"
@@ -36,6 +36,56 @@ from = "a"
 to   = "z"
 app  = { kind = "bulk" }
 tcp  = { receive_buffer = "256KiB", send_buffer = "256KiB" }
+"#;
+
+/// DCTCP's incast: 19 machines at a switch send to one.
+const INCAST: &str = r#"
+name = "incast"
+
+[lab]
+duration = "100000s"
+
+[[lab.switch]]
+name = "tor"
+port = { queue = { kind = "step-ecn", limit = "1MB", mark = "75KB" } }
+
+[[lab.host]]
+name  = "tx"
+count = 19
+link  = { to = "tor", rate = "10gbit", delay = "7us" }
+
+[[lab.host]]
+name = "rx"
+link = { to = "tor", rate = "10gbit", delay = "7us" }
+
+[[lab.flow]]
+name = "incast"
+from = "tx[*]"
+to   = "rx"
+app  = { kind = "bulk" }
+tcp  = { cc = "dctcp" }
+"#;
+
+/// What 19 flows share.
+const LINE: &str = r#"
+name = "line"
+
+[[link]]
+name    = "line"
+kind    = "serial"
+rate    = "1gbit"
+framing = { line = "sync", header = "none" }
+payload = "zeros"
+lab     = { delay = "25us", queue = "100p" }
+
+[bond.b]
+ends    = ["a", "z"]
+members = ["line"]
+mtu     = 1500
+
+[lab]
+duration = "100000s"
+
 "#;
 
 /// One line and one flow with a window of so many bytes, and now and then a loss.
@@ -71,29 +121,14 @@ pub fn packet_hop(units: usize) {
     run(BOND, units);
 }
 
-/// So many packet-hops of 19 bulk transfers at once.
+/// So many packet-hops of 19 bulk transfers from machine to machine, through a switch that marks.
 pub fn incast(units: usize) {
-    let mut plan = String::from(
-        r#"
-name = "incast"
+    run(INCAST, units);
+}
 
-[[link]]
-name    = "line"
-kind    = "serial"
-rate    = "1gbit"
-framing = { line = "sync", header = "none" }
-payload = "zeros"
-lab     = { delay = "25us", queue = "100p" }
-
-[bond.b]
-ends    = ["a", "z"]
-members = ["line"]
-mtu     = 1500
-
-[lab]
-duration = "100000s"
-"#,
-    );
+/// So many packet-hops of 19 bulk transfers at once over one line.
+pub fn line(units: usize) {
+    let mut plan = LINE.to_owned();
     for flow in 0..19 {
         plan += &format!("[[lab.flow]]\nname = \"f{flow}\"\nfrom = \"a\"\nto = \"z\"\n");
         plan += "app = { kind = \"bulk\" }\ntcp = { cc = \"dctcp\" }\n";

@@ -66,6 +66,10 @@ const WORKLOADS: &[Workload] = &[
         beside: Some("lab-event-floor"),
         ..row("lab-incast-hop", "packet-hop", Some(1000), 20000, lab::incast)
     },
+    Workload {
+        beside: Some("lab-event-floor"),
+        ..row("lab-line-hop", "packet-hop", Some(1000), 20000, lab::line)
+    },
     row("lab-event-floor", "packet-hop", None, 20000, lab::event_floor),
     row("lab-window-64k", "packet-hop", None, 60000, lab::window_64k),
     Workload {

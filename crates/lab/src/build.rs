@@ -6,7 +6,8 @@ use crate::apps::requests::Requests;
 use crate::apps::streams::Streams;
 use crate::apps::web::Web;
 use crate::apps::{App, bulk::Bulk, ping::Ping};
-use crate::cabling::{self, fabric};
+use crate::cabling::{fabric, place};
+use crate::fabric::address::address;
 use crate::look::Looks;
 use crate::queueing::queue_of;
 use crate::world::{Fault, Lane, Link, World};
@@ -68,7 +69,9 @@ pub fn world(plan: &Plan, seed: u64) -> World {
     }
     let links = links.into_iter().flatten().collect();
     let fabric = fabric(plan, &mut hosts, &host_of, &mut cx, &rng);
-    let mut world = World::new(hosts, links, media(plan, &rng), cx);
+    let mut media = media(plan, &rng);
+    place(plan, &fabric, &mut media);
+    let mut world = World::new(hosts, links, media, cx);
     world.fabric = fabric;
     let looks = plan.lab.groups.iter();
     world.looks = looks.map(|group| Looks::new(group.flows.clone(), group.interval)).collect();
@@ -100,7 +103,7 @@ fn media(plan: &Plan, rng: &Rng) -> Vec<Medium> {
     let chips = plan.lab.chips.iter().map(|chip| Medium::Chip(Chip::new(chip.rate)));
     let segment = |segment: &model::Segment| {
         let rng = rng.fork("segment").fork(&segment.name);
-        Medium::Cable(Csma::new(segment.rate, segment.propagation, rng))
+        Medium::Cable(Csma::new(segment.rate, segment.layout, rng))
     };
     chips.chain(plan.lab.segments.iter().map(segment)).collect()
 }
@@ -299,7 +302,7 @@ fn switched(
 ) -> App {
     let flow = &plan.lab.flows[index];
     let port = FIRST_PORT + index as u16;
-    let at = |machine: usize| SocketAddr::new(cabling::address(machine).into(), port);
+    let at = |machine: usize| SocketAddr::new(address(machine).into(), port);
     let (tcp, warmup, remote) = (&flow.tcp, plan.lab.warmup, at(to));
     let rng = rng.fork("flow").fork(&flow.name);
     let start = |machine: usize| {
@@ -310,7 +313,7 @@ fn switched(
     match &flow.app {
         model::App::Ping(ping) => {
             let (machine, host) = senders[0];
-            let peer = cabling::address(to).into();
+            let peer = address(to).into();
             App::Ping(Ping::new(*ping, [host, receiver], peer, index as u16, start(machine)))
         }
         model::App::Bulk(bulk) => {
@@ -318,7 +321,7 @@ fn switched(
             let one = |(machine, host): &(usize, usize)| {
                 Bulk::new(*bulk, [*host, receiver], tcp.clone(), remote, start(*machine), warmup)
             };
-            let addresses = senders.iter().map(|(machine, _)| cabling::address(*machine).into());
+            let addresses = senders.iter().map(|(machine, _)| address(*machine).into());
             let bulks = senders.iter().map(one).collect();
             App::Streams(Streams::new(bulks, addresses.collect(), port))
         }

@@ -1,19 +1,22 @@
-//! Full-duplex Ethernet: switches with a queue before each port's transmitter, and the cables to machines.
+//! Ethernet: switches with a queue before each port's transmitter, the cables to machines, and the cards of machines
+//! on half-duplex segments.
 //!
-//! Store and forward. A switch knows from the start behind which port every machine is, as one that has
-//! heard from all of them does. The queue is counted in packets' bytes, without the Ethernet header.
+//! Store and forward. Unless it is to learn, a switch knows from the start behind which port every machine is, as one
+//! that has heard from all of them does. What is for everybody leaves by all other ports. The queue is counted in
+//! packets' bytes, without the Ethernet header.
 
+pub(crate) mod address;
+pub(crate) mod segment;
+
+use segment::Segment;
 use std::collections::VecDeque;
-use std::net::Ipv4Addr;
 use trunkline_core::Context;
 use trunkline_core::frame::{Frame, LinkId};
 use trunkline_core::link::channel::Channel;
 use trunkline_core::queue::{Queue, SharedBuffer};
 use trunkline_core::time::{Duration, Instant};
 use trunkline_core::work::{DropReason, Work};
-
-/// The address of the first machine; the others follow.
-pub(crate) const FIRST_ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 128, 0, 1);
+use trunkline_plan::network::Learning;
 
 /// What is at one end of a cable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -27,9 +30,11 @@ pub(crate) enum End {
         /// The port.
         port: usize,
     },
+    /// A half-duplex segment, which all its stations hear.
+    Segment(usize),
 }
 
-/// One direction of a cable.
+/// One direction of a cable, or a machine's way onto its segment.
 pub(crate) struct Cable {
     pub(crate) channel: Channel,
     pub(crate) from: End,
@@ -139,6 +144,7 @@ pub(crate) struct Switch {
     meters: Vec<Meter>,
     /// The port that leads to each machine.
     ports: Vec<Option<u16>>,
+    learning: Learning,
 }
 
 impl Switch {
@@ -146,10 +152,30 @@ impl Switch {
         buffers: Buffers,
         cables: Vec<usize>,
         ports: Vec<Option<u16>>,
+        learning: Learning,
         warmup: Duration,
     ) -> Switch {
         let meters = vec![Meter::new(warmup); cables.len()];
-        Switch { buffers, cables, meters, ports }
+        Switch { buffers, cables, meters, ports, learning }
+    }
+
+    /// Whether it sends what is for a machine it has not heard from to all ports.
+    pub(crate) fn learns(&self) -> bool {
+        self.learning == Learning::Learns
+    }
+
+    /// A frame has come in at a port, from the machine that `source` tells.
+    pub(crate) fn learn(&mut self, port: usize, source: impl FnOnce() -> usize) {
+        if self.learns()
+            && let Some(known) = self.ports.get_mut(source())
+        {
+            *known = Some(port as u16);
+        }
+    }
+
+    /// How many ports it has.
+    pub(crate) fn len(&self) -> usize {
+        self.cables.len()
     }
 
     /// The port that leads to a machine.
@@ -212,6 +238,7 @@ impl Switch {
 pub(crate) struct Fabric {
     pub(crate) cables: Vec<Cable>,
     pub(crate) switches: Vec<Switch>,
+    pub(crate) segments: Vec<Segment>,
     /// The outgoing cable of each host that has one.
     pub(crate) cards: Vec<Option<usize>>,
 }
@@ -263,7 +290,8 @@ mod tests {
         let limit = Limit::Packets(3);
         let queue = FqCodel::new(FqCodelConfig { limit, ..FqCodelConfig::new(1500) });
         let buffers = Buffers::Own(vec![Queue::FqCodel(queue)]);
-        let mut switch = Switch::new(buffers, vec![0], vec![Some(0)], Duration::ZERO);
+        let mut switch =
+            Switch::new(buffers, vec![0], vec![Some(0)], Learning::Known, Duration::ZERO);
         for from in [1, 2, 3, 3, 3, 3] {
             let frame = packet(&mut cx, from, Ecn::Ect0);
             switch.push(Instant::ZERO, &mut cx, 0, frame);

@@ -107,6 +107,18 @@ pub const GROUP: [&str; 8] = [
 ];
 /// Metrics of a switch's port.
 pub const PORT: [&str; 6] = ["rate", "utilisation", "dropped", "marked", "queue_mean", "queue_max"];
+/// Metrics of a segment.
+pub const SEGMENT: [&str; 9] = [
+    "rate",
+    "utilisation",
+    "busy",
+    "sent",
+    "collisions",
+    "deferred",
+    "attempts_mean",
+    "given_up",
+    "missed",
+];
 /// Metrics of a link.
 pub const LINK: [&str; 4] = ["rate", "share", "utilisation", "dropped"];
 
@@ -169,9 +181,8 @@ impl Owner {
     fn metrics(self) -> Vec<&'static str> {
         match self {
             Owner::Link => LINK.to_vec(),
-            Owner::Bond | Owner::Chip | Owner::Segment | Owner::Switch | Owner::Machine => {
-                Vec::new()
-            }
+            Owner::Bond | Owner::Chip | Owner::Switch | Owner::Machine => Vec::new(),
+            Owner::Segment => SEGMENT.to_vec(),
             Owner::Port => PORT.to_vec(),
             Owner::Group => GROUP.to_vec(),
             Owner::Bulk => BULK.to_vec(),

@@ -6,6 +6,7 @@
 mod bond;
 
 pub use crate::discipline::Discipline;
+pub use crate::network::Segment;
 use crate::network::{self, Machine, Switch};
 use std::net::{IpAddr, SocketAddr};
 use trunkline_core::bond::Mode;
@@ -249,13 +250,13 @@ pub struct Lab {
     pub flows: Vec<Flow>,
     /// UART chips several lines share.
     pub chips: Vec<Chip>,
-    /// Half-duplex Ethernet cables that links share.
+    /// Half-duplex Ethernet that links and machines share.
     pub segments: Vec<Segment>,
     /// Links that go down and come back.
     pub faults: Vec<Fault>,
     /// Full-duplex switches.
     pub switches: Vec<Switch>,
-    /// Machines at switches.
+    /// Machines at switches and on segments.
     pub machines: Vec<Machine>,
     /// Flows that are looked at together.
     pub groups: Vec<Group>,
@@ -294,7 +295,7 @@ pub enum Route {
         /// Whether the sender is the bond's first or second end.
         direction: Direction,
     },
-    /// Switches.
+    /// Switches, or a segment.
     Switches {
         /// Positions in [`Lab::machines`] of the senders; never empty.
         from: Vec<usize>,
@@ -474,19 +475,6 @@ pub struct Chip {
     pub links: Vec<usize>,
 }
 
-/// A half-duplex Ethernet cable; each end of each of its links is a station.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Segment {
-    /// Unique among segments.
-    pub name: String,
-    /// Bits per second.
-    pub rate: BitRate,
-    /// How long it takes until every station hears another.
-    pub propagation: Duration,
-    /// Positions in [`Plan::links`].
-    pub links: Vec<usize>,
-}
-
 /// A link that goes down.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Fault {
@@ -546,7 +534,7 @@ impl Plan {
     pub fn has_randomness(&self) -> bool {
         let is_drawn = |f: &Flow| !f.start_jitter.is_zero() || matches!(f.app, App::Messages(_));
         let uplinks = self.lab.switches.iter().filter_map(|switch| switch.uplink.as_ref());
-        let mut cables = self.lab.machines.iter().map(|machine| &machine.cable).chain(uplinks);
+        let mut cables = self.lab.machines.iter().filter_map(Machine::cable).chain(uplinks);
         let red = |queue: &network::Waiting| matches!(queue.discipline, Discipline::Red { .. });
         let mut queues = self.lab.switches.iter().flat_map(|switch| switch.queue.queues());
         !self.lab.segments.is_empty()

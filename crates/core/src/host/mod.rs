@@ -334,6 +334,13 @@ impl Host {
         }
     }
 
+    /// When to call [`Host::handle_timeout`] at the latest: at the next deadline, or at one that has been
+    /// moved since, when nothing is due. Costs less than [`Host::next_deadline`].
+    #[inline]
+    pub fn wake_at(&mut self) -> Option<Instant> {
+        self.deadlines.bound()
+    }
+
     /// The next deadline, without its reason.
     #[inline]
     pub fn next_deadline(&mut self) -> Option<Instant> {

@@ -107,7 +107,7 @@ impl Host {
         let Some(slot) = self.slot_mut(id) else {
             return 0;
         };
-        let read = slot.connection.read(max, sink);
+        let read = slot.connection.read(cx, max, sink);
         self.serve(now, cx, id);
         read
     }

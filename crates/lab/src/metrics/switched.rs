@@ -15,7 +15,7 @@ use trunkline_core::cc;
 use trunkline_core::host::ConnectionId;
 use trunkline_core::time::{Duration, Instant};
 use trunkline_plan::model::{Discipline, Flow, Plan, Route};
-use trunkline_plan::network::{self, ETHERNET, PortQueue};
+use trunkline_plan::network::{self, ETHERNET, Plug, PortQueue};
 
 /// Rates of a group are fair when the largest and the smallest differ by less than this share of their sum:
 /// 0.5 of 10 Gbit/s.
@@ -185,10 +185,16 @@ fn of_streams(plan: &Plan, world: &World, flow: &Flow, streams: &Streams) -> Met
     ])
 }
 
-/// The rate of the receiver's cable in bits per second.
+/// The rate of the receiver's cable, or its segment, in bits per second.
 fn receiver_rate(plan: &Plan, flow: &Flow) -> Option<f64> {
     match flow.route {
-        Route::Switches { to, .. } => Some(plan.lab.machines[to].cable.rate.as_bps() as f64),
+        Route::Switches { to, .. } => {
+            let rate = match plan.lab.machines[to].plug {
+                Plug::Cable(cable) => cable.rate,
+                Plug::Station(station) => plan.lab.segments[station.segment].rate,
+            };
+            Some(rate.as_bps() as f64)
+        }
         Route::Bond { .. } => None,
     }
 }
@@ -296,7 +302,8 @@ const UNMARKED: &str =
 /// Whether the queue that a flow's packets wait in at its receiver's port marks any.
 fn meets_marks(plan: &Plan, flow: &Flow) -> bool {
     let Route::Switches { to, .. } = flow.route else { return true };
-    let switch = &plan.lab.switches[plan.lab.machines[to].cable.to];
+    let Some(cable) = plan.lab.machines[to].cable() else { return false };
+    let switch = &plan.lab.switches[cable.to];
     let queue = match &switch.queue {
         PortQueue::One(queue) => Some(queue),
         PortQueue::Classes { classes, .. } => {
@@ -377,14 +384,15 @@ fn recovered_at(
 pub(super) fn of_port(plan: &Plan, world: &World, machine: usize) -> Option<(String, Metrics)> {
     let plugged = &plan.lab.machines[machine];
     let name = network::port_name(&plan.lab.switches, plugged)?;
-    let switch = &world.fabric.switches[plugged.cable.to];
+    let cable = plugged.cable()?;
+    let switch = &world.fabric.switches[cable.to];
     let port = switch.port_to(machine)?;
     let (meter, waiting) = switch.meter(port);
     let channel = &world.fabric.cables[switch.cable(port)].channel;
     let span = world.now.as_secs_f64();
     let busy = channel.stats().busy.as_secs_f64();
     let metrics = Metrics::from([
-        ("rate".into(), Some(plugged.cable.rate.as_bps() as f64)),
+        ("rate".into(), Some(cable.rate.as_bps() as f64)),
         ("utilisation".into(), (span > 0.0).then(|| busy / span)),
         ("dropped".into(), Some(meter.dropped as f64)),
         ("marked".into(), Some(meter.marked as f64)),

@@ -46,7 +46,7 @@ pub(super) fn lab(
     let chips = chips(&mut s, scope, problems);
     let segments = segment::segments(&mut s, scope, &chips, problems);
     let faults = faults(&mut s, scope, problems);
-    let network = network(&mut s, scope, problems);
+    let network = network(&mut s, scope, &segments, problems);
     let ends = Ends { bonds, network: &network };
     let flows = s.sections(problems, "flow");
     let flows: Vec<Option<Flow>> =
@@ -252,7 +252,7 @@ fn start_jitter(s: &mut Section<'_>, route: Option<&Route>, problems: &mut Probl
         _ => Duration::ZERO,
     };
     if let (Some(node), Some(Route::Bond { .. })) = (s.node("start_jitter"), route) {
-        let message = "`start_jitter` is for flows between hosts at switches";
+        let message = "`start_jitter` is for flows between hosts";
         let problem = Problem::new(node.place, s.key("start_jitter"), message);
         problems.push(problem.accepted(["`start`"]));
     }

@@ -8,7 +8,8 @@ use trunkline_core::tcp::config::{Algorithm, Config, EcnMode, Profile};
 use trunkline_core::time::Duration;
 use trunkline_core::units::BitRate;
 use trunkline_plan::model::{App, Attempts, Bulk, Clock, Content, Flow, Lab, Requests, Route, Web};
-use trunkline_plan::network::{Cable, Machine, Memory, PortClass, PortQueue, Switch, Waiting};
+use trunkline_plan::network::{Cable, Learning, Machine, Memory};
+use trunkline_plan::network::{Plug, PortClass, PortQueue, Switch, Waiting};
 
 /// The codepoint of the packets that have a class of their own.
 const DSCP: u8 = 10;
@@ -59,7 +60,8 @@ fn switch(rng: &mut Rng, index: usize, mtu: u16) -> Switch {
         },
         _ => PortQueue::One(waiting(rng)),
     };
-    Switch { name: format!("switch{index}"), memory, queue, uplink }
+    let learning = [Learning::Known, Learning::Learns][rng.below(2) as usize];
+    Switch { name: format!("switch{index}"), memory, queue, uplink, learning }
 }
 
 fn quantum(rng: &mut Rng) -> u32 {
@@ -73,7 +75,7 @@ fn waiting(rng: &mut Rng) -> Waiting {
 
 fn machine(rng: &mut Rng, index: usize, switches: usize, mtu: u16) -> Machine {
     let to = rng.below(switches as u64) as usize;
-    Machine { name: format!("host{index}"), cable: cable(rng, to, mtu) }
+    Machine { name: format!("host{index}"), plug: Plug::Cable(cable(rng, to, mtu)) }
 }
 
 fn flow(rng: &mut Rng, index: u64, machines: usize, mtu: u16) -> Flow {
