@@ -5,6 +5,7 @@ pub mod channel;
 pub mod chip;
 pub mod csma;
 pub mod framing;
+mod headers;
 pub mod modem;
 pub mod pacer;
 pub mod receiver;

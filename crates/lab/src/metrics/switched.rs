@@ -121,11 +121,31 @@ fn rate(bulk: &Bulk, end: Instant) -> Option<f64> {
     if bulk.is_finite() { rate } else { rate.or(Some(0.0)) }
 }
 
+/// What all transfers of a flow brought in the time that they have in common, from the first byte of any to the
+/// last. The sum of their rates would say more than the cable carries, where each counts from its own first
+/// byte and some stall before.
+fn together(bulks: &[Bulk], end: Instant) -> Option<f64> {
+    let records = || bulks.iter().map(|bulk| &bulk.record);
+    let (bytes, from, to): (u64, _, _) = if bulks.iter().all(Bulk::is_finite) {
+        let from = records().filter_map(|record| record.first_write_at).min();
+        let to = records().filter_map(|record| record.last_byte_at).max();
+        (records().map(|record| record.received).sum(), from, to)
+    } else {
+        let measured = || records().filter_map(|r| r.measured_from.map(|from| (r, from)));
+        let bytes = measured().map(|(record, (_, before))| record.received - before).sum();
+        (bytes, measured().map(|(_, (from, _))| from).min(), Some(end))
+    };
+    match from.zip(to) {
+        Some((from, to)) if to > from => Some(8.0 * bytes as f64 / (to - from).as_secs_f64()),
+        _ => Some(0.0),
+    }
+}
+
 fn of_streams(plan: &Plan, world: &World, flow: &Flow, streams: &Streams) -> Metrics {
     let bulks = &streams.bulks;
     let rates: Option<Vec<f64>> = bulks.iter().map(|bulk| rate(bulk, world.now)).collect();
     let all = |pick: fn(&[f64]) -> Option<f64>| rates.as_deref().and_then(pick);
-    let goodput = all(|rates| Some(rates.iter().sum()));
+    let goodput = rates.as_ref().and_then(|_| together(bulks, world.now));
     let senders = || bulks.iter().map(|bulk| (bulk.hosts()[0], bulk.sender()));
     let totals = totals(world, senders());
     let timeouts = senders().filter_map(|(host, id)| connection(world, host, id));
