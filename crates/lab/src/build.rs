@@ -103,7 +103,7 @@ fn media(plan: &Plan, rng: &Rng) -> Vec<Medium> {
     let chips = plan.lab.chips.iter().map(|chip| Medium::Chip(Chip::new(chip.rate)));
     let segment = |segment: &model::Segment| {
         let rng = rng.fork("segment").fork(&segment.name);
-        Medium::Cable(Csma::new(segment.rate, segment.layout, rng))
+        Medium::Cable(Box::new(Csma::new(segment.rate, segment.layout, rng)))
     };
     chips.chain(plan.lab.segments.iter().map(segment)).collect()
 }
