@@ -34,13 +34,21 @@ pub enum DropReason {
     Duplicate,
     /// It collided too often on a cable that many share.
     Collisions,
+    /// Its answer would not go back the way it came.
+    ReversePath,
+    /// It had made as many hops as it may.
+    HopsExceeded,
+    /// Nobody told which station has its address.
+    Unresolved,
+    /// Other fragments of its packet did not come in time.
+    Unfinished,
     /// It came before the receiver was done with the frame before.
     Overrun,
 }
 
 impl DropReason {
     /// Every reason, in counter order.
-    pub const ALL: [DropReason; 16] = [
+    pub const ALL: [DropReason; 20] = [
         DropReason::QueueFull,
         DropReason::NoMember,
         DropReason::MemberDown,
@@ -56,6 +64,10 @@ impl DropReason {
         DropReason::Foreign,
         DropReason::Duplicate,
         DropReason::Collisions,
+        DropReason::ReversePath,
+        DropReason::HopsExceeded,
+        DropReason::Unresolved,
+        DropReason::Unfinished,
         DropReason::Overrun,
     ];
 
@@ -77,6 +89,10 @@ impl DropReason {
             DropReason::Foreign => "foreign",
             DropReason::Duplicate => "duplicate",
             DropReason::Collisions => "collisions",
+            DropReason::ReversePath => "reverse_path",
+            DropReason::HopsExceeded => "hops_exceeded",
+            DropReason::Unresolved => "unresolved",
+            DropReason::Unfinished => "unfinished",
             DropReason::Overrun => "overrun",
         }
     }
