@@ -34,6 +34,8 @@ pub enum DropReason {
     Duplicate,
     /// It collided too often on a cable that many share.
     Collisions,
+    /// It came before the receiver was done with the frame before.
+    Overrun,
     /// Its answer would not go back the way it came.
     ReversePath,
     /// It had made as many hops as it may.
@@ -42,8 +44,6 @@ pub enum DropReason {
     Unresolved,
     /// Other fragments of its packet did not come in time.
     Unfinished,
-    /// It came before the receiver was done with the frame before.
-    Overrun,
 }
 
 impl DropReason {
@@ -64,11 +64,11 @@ impl DropReason {
         DropReason::Foreign,
         DropReason::Duplicate,
         DropReason::Collisions,
+        DropReason::Overrun,
         DropReason::ReversePath,
         DropReason::HopsExceeded,
         DropReason::Unresolved,
         DropReason::Unfinished,
-        DropReason::Overrun,
     ];
 
     /// The metric label.
@@ -89,11 +89,11 @@ impl DropReason {
             DropReason::Foreign => "foreign",
             DropReason::Duplicate => "duplicate",
             DropReason::Collisions => "collisions",
+            DropReason::Overrun => "overrun",
             DropReason::ReversePath => "reverse_path",
             DropReason::HopsExceeded => "hops_exceeded",
             DropReason::Unresolved => "unresolved",
             DropReason::Unfinished => "unfinished",
-            DropReason::Overrun => "overrun",
         }
     }
 }
@@ -117,6 +117,8 @@ pub struct Work {
     pub frames_sent: u64,
     /// Frames that reached a host.
     pub frames_received: u64,
+    /// Frames that queues marked with "congestion experienced".
+    pub frames_marked: u64,
     /// Frames given up, by reason (index = position in [`DropReason::ALL`]).
     pub drops: [u64; DropReason::ALL.len()],
 }
