@@ -7,6 +7,8 @@
 //! Headers come and go at the front without moving what is behind: inline bytes lie at the end of their
 //! space, and a pooled buffer keeps [`HEADROOM`] in front.
 
+use std::ops::Range;
+
 /// A handle to a frame in [`Frames`]. Whoever holds it passes it on or gives it back with
 /// [`Frames::remove`]; it is `Copy` only so that queues stay plain.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
@@ -195,6 +197,17 @@ impl Frames {
         }
         slot.start -= header.len() as u32;
         slot.bytes_mut()[..header.len()].copy_from_slice(header);
+    }
+
+    /// Copies the bytes `range` of one frame over those of another from `at` on.
+    ///
+    /// # Panics
+    /// When either has fewer in memory, or both are the same frame.
+    pub fn copy_within(&mut self, from: Frame, range: Range<usize>, to: Frame, at: usize) {
+        let pair = self.slots.get_disjoint_mut([from.0 as usize, to.0 as usize]);
+        let [from, to] = pair.expect("two frames");
+        assert!(from.live && to.live, "a frame was used after it was given back");
+        to.bytes_mut()[at..at + range.len()].copy_from_slice(&from.bytes()[range]);
     }
 
     /// Takes `len` bytes off the front of a frame.

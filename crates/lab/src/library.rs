@@ -107,6 +107,12 @@ pub const READY: &[Ready] = &[
         "where not to use Vegas: beside Reno in one queue"
     ),
     plan!(
+        "shared-ethernet",
+        "shared-ethernet.toml",
+        false,
+        "100 stations on one 10 Mbit/s Ethernet at 40 % of its load"
+    ),
+    plan!(
         "eql-two-modems",
         "eql-two-modems.toml",
         false,

@@ -29,7 +29,7 @@ pub enum Medium {
     /// The channels are lines of one UART chip.
     Chip(Chip),
     /// The channels are stations on one half-duplex Ethernet cable.
-    Cable(Csma),
+    Cable(Box<Csma>),
 }
 
 impl Medium {

@@ -4,6 +4,7 @@ use super::{Metrics, connection, failure, goodput, one_or_zero};
 use crate::apps::App;
 use crate::apps::attempts::Attempts;
 use crate::apps::bulk::Bulk;
+use crate::apps::datagrams::Datagrams;
 use crate::apps::messages::{Messages, Totals};
 use crate::apps::requests::Requests;
 use crate::apps::streams::Streams;
@@ -98,6 +99,9 @@ pub(super) fn cause(app: &App) -> Option<String> {
         App::Messages(messages) if messages.trips.is_empty() => {
             "no message had arrived after the warm-up"
         }
+        App::Datagrams(datagrams) if datagrams.delays.is_empty() => {
+            "no datagram had arrived after the warm-up"
+        }
         _ => return failures(app),
     };
     Some(cause.to_owned())
@@ -111,6 +115,7 @@ pub(super) fn metrics(plan: &Plan, world: &World, flow: &Flow, app: &App) -> Met
         App::Attempts(attempts) => of_attempts(attempts),
         App::Messages(messages) => of_messages(plan, world, messages),
         App::Web(web) => of_web(plan, world, web),
+        App::Datagrams(datagrams) => of_datagrams(plan, world, datagrams),
         App::Bulk(_) | App::Ping(_) => Metrics::new(),
     }
 }
@@ -278,6 +283,23 @@ fn of_messages(plan: &Plan, world: &World, messages: &Messages) -> Metrics {
         ("retransmitted".into(), Some(totals.retransmitted as f64)),
         ("retransmitted_share".into(), share(&totals)),
         ("timeouts".into(), Some(totals.timeouts as f64)),
+    ])
+}
+
+fn of_datagrams(plan: &Plan, world: &World, datagrams: &Datagrams) -> Metrics {
+    let delays = seconds(&datagrams.delays);
+    let (received, lost) = (delays.len() as f64, datagrams.lost as f64);
+    let time = measured_time(plan, world.now);
+    Metrics::from([
+        ("sent".into(), Some(datagrams.sent() as f64)),
+        ("received".into(), Some(received)),
+        ("lost".into(), Some(lost)),
+        ("loss".into(), (received + lost > 0.0).then(|| lost / (received + lost))),
+        ("goodput".into(), time.map(|time| 8.0 * datagrams.received_bytes as f64 / time)),
+        ("delay_mean".into(), mean(&delays)),
+        ("delay_p50".into(), percentile(delays.clone(), 0.5)),
+        ("delay_p99".into(), percentile(delays.clone(), 0.99)),
+        ("delay_max".into(), delays.iter().copied().reduce(f64::max)),
     ])
 }
 

@@ -129,7 +129,9 @@ fn trunk(kind: Option<LinkKind>) -> impl Fn(&Node) -> Taken<Trunk> {
 fn room(mtu: u16, trunk: Trunk, framing: Framing) -> u16 {
     let outer = match framing.header {
         Header::UdpIpv4 | Header::UdpIpv6 => framing.header.len(),
-        Header::None | Header::Slip | Header::Ppp(_) | Header::Ethernet => 0,
+        Header::None | Header::Slip | Header::Ppp(_) | Header::Ethernet | Header::EthernetFrame => {
+            0
+        }
     };
     let ours = if trunk == Trunk::On { trunkline_core::wire::trunk::HEADER_LEN } else { 0 };
     mtu.saturating_sub(outer as u16 + ours as u16)
