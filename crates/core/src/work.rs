@@ -121,6 +121,8 @@ pub struct Work {
     pub frames_sent: u64,
     /// Frames that reached a host.
     pub frames_received: u64,
+    /// Frames that queues marked with "congestion experienced".
+    pub frames_marked: u64,
     /// Frames given up, by reason (index = position in [`DropReason::ALL`]).
     pub drops: [u64; DropReason::ALL.len()],
 }

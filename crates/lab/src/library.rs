@@ -113,6 +113,12 @@ pub const READY: &[Ready] = &[
         "a one-way cable modem with a telephone return path: its limits and its common problems"
     ),
     plan!(
+        "shared-ethernet",
+        "shared-ethernet.toml",
+        false,
+        "100 stations on one 10 Mbit/s Ethernet at 40 % of its load"
+    ),
+    plan!(
         "eql-two-modems",
         "eql-two-modems.toml",
         false,

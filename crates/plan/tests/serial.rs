@@ -54,10 +54,12 @@ fn what_only_ppp_has_is_refused_elsewhere() {
 }
 
 #[test]
-fn compressed_headers_need_a_line_that_keeps_its_order_and_loses_nothing() {
+fn compressed_headers_need_a_line_that_keeps_its_order() {
     let vj = "framing = { header = \"ppp\", vj = true }\n";
-    let lossy = format!("{LINK}{vj}lab = {{ loss = \"1%\" }}\n");
-    refused(&lossy, "", &["needs a line that loses nothing and keeps its order", "vj = false"]);
+    for mixing in ["duplicate = \"1%\"", "reorder = { ratio = \"1%\", delay = \"1ms\" }"] {
+        let mixed = format!("{LINK}{vj}lab = {{ {mixing} }}\n");
+        refused(&mixed, "", &["needs a line that keeps its order", "vj = false"]);
+    }
     let link = format!("{LINK}count = 2\n{vj}");
     let two = |mode: &str| {
         let text = format!(
@@ -146,7 +148,7 @@ fn ethernet_links_share_a_segment() {
     assert_eq!((shared.links[0].framing.header, shared.bonds[0].mtu), (Header::Ethernet, 1500));
     let cable = &shared.lab.segments[0];
     assert_eq!(
-        (cable.rate.as_bps(), cable.propagation),
+        (cable.rate.as_bps(), cable.layout.propagation()),
         (10_000_000, Duration::from_nanos(12_800))
     );
     assert!(shared.has_randomness());

@@ -6,6 +6,7 @@ pub mod chip;
 pub mod csma;
 pub mod downstream;
 pub mod framing;
+mod headers;
 pub mod modem;
 pub mod pacer;
 pub mod receive_ring;
@@ -36,7 +37,7 @@ pub enum Medium {
     /// The channels are lines of one UART chip.
     Chip(Chip),
     /// The channels are stations on one half-duplex Ethernet cable.
-    Cable(Csma),
+    Cable(Box<Csma>),
     /// The channel is the downstream of a cable that many listen to.
     Downstream(Box<Downstream>),
 }

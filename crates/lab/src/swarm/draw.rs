@@ -1,9 +1,12 @@
-//! Draws a plan from a seed: links of any rate and temper, a bond of any mode, flows both ways, cuts.
+//! Draws a plan from a seed: links of any rate and temper, a bond of any mode, flows both ways, cuts; and
+//! with some seeds hosts at switches beside them.
+
+mod network;
 
 use trunkline_core::bond::Mode;
 use trunkline_core::bond::trunk::{Monitor, Reorder as Order};
 use trunkline_core::host::ReversePath;
-use trunkline_core::link::framing::{Framing, Header, LineCoding, Payload};
+use trunkline_core::link::framing::{Framing, Header, HeaderCompression, LineCoding, Payload};
 use trunkline_core::queue::Limit;
 use trunkline_core::queue::red::Above;
 use trunkline_core::rng::Rng;
@@ -55,7 +58,11 @@ pub(super) fn plan(seed: u64) -> Plan {
         links.iter_mut().for_each(|link| link.lab.discipline = discipline(&mut queues));
         chips.clear();
     }
-    Plan {
+    let mut rng = Rng::new(seed).fork("headers");
+    if members == 1 && links[0].kind == LinkKind::Serial && rng.below(2) == 0 {
+        compress_headers(&mut links[0]);
+    }
+    let mut plan = Plan {
         name: format!("swarm-{seed}"),
         links,
         bonds: vec![Bond {
@@ -85,7 +92,12 @@ pub(super) fn plan(seed: u64) -> Plan {
             groups: Vec::new(),
             expects: Vec::new(),
         },
+    };
+    let mut rng = Rng::new(seed).fork("switches");
+    if rng.below(2) == 0 {
+        network::add(&mut rng, &mut plan.lab);
     }
+    plan
 }
 
 fn end(name: &str) -> End {
@@ -110,6 +122,13 @@ fn tunnel(rng: &mut Rng, link: &mut Link, trunk: Trunk) {
             |told: BitRate| BitRate::from_bps(told.as_bps() / 2 + rng.below(told.as_bps()));
         link.lab.rate = Some(Rates { up: real(link.rate.up), down: real(link.rate.down) });
     }
+}
+
+/// Compressed headers want a line that keeps its order, whatever it loses.
+fn compress_headers(link: &mut Link) {
+    link.framing.compression = HeaderCompression::VanJacobson;
+    link.lab.duplicate = Ratio::ZERO;
+    link.lab.reorder.ratio = Ratio::ZERO;
 }
 
 /// What a network does in front of its line.
@@ -291,17 +310,21 @@ pub(super) fn describe(plan: &Plan) -> String {
         .lab
         .flows
         .iter()
-        .map(|f| match f.app {
+        .map(|f| match &f.app {
             App::Bulk(_) => {
                 let (profile, cc) = (f.tcp.profile.name(), f.tcp.algorithm.name());
                 format!("{}→{} {profile} {cc}", f.from, f.to)
             }
-            _ => format!("{}→{} ping", f.from, f.to),
+            App::Ping(_) => format!("{}→{} ping", f.from, f.to),
+            app => {
+                let (profile, cc) = (f.tcp.profile.name(), f.tcp.algorithm.name());
+                format!("{}→{} {profile} {cc} {app:?}", f.from, f.to)
+            }
         })
         .collect();
     let bond = &plan.bonds[0];
     format!(
-        "{} ↔ {}{}, MTU {}; links [{}]; flows [{}]; {} cuts, {} on a chip",
+        "{} ↔ {}{}, MTU {}; links [{}]; flows [{}]; {} cuts, {} on a chip, {} hosts at {:?}",
         bond.mode[0].name(),
         bond.mode[1].name(),
         if bond.trunk == Trunk::On { " trunk" } else { "" },
@@ -309,6 +332,8 @@ pub(super) fn describe(plan: &Plan) -> String {
         links.join(", "),
         flows.join(", "),
         plan.lab.faults.len(),
-        plan.lab.chips.iter().map(|c| c.links.len()).sum::<usize>()
+        plan.lab.chips.iter().map(|c| c.links.len()).sum::<usize>(),
+        plan.lab.machines.len(),
+        plan.lab.switches
     )
 }

@@ -7,6 +7,7 @@
 mod app;
 mod bond;
 mod cc;
+mod datagrams;
 mod group;
 mod lab;
 mod link;
