@@ -49,7 +49,7 @@ fn near(value: f64, expected: f64, share: f64) {
 fn the_plan_meets_its_expectations() {
     assert_eq!(sb1000().summary.expectations.failed, 0, "{:?}", sb1000().expectations);
     assert_eq!(sb1000().summary.failed, 0);
-    let noted = sb1000().figures.iter().filter(|f| f.verdict == Verdict::Noted);
+    let noted = sb1000().figures.iter().filter(|f| f.verdict == Some(Verdict::Noted));
     assert_eq!(noted.count(), 1, "the header of 4 bytes that a difference of 2920 does not fit");
 }
 

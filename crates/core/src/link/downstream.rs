@@ -98,6 +98,8 @@ pub struct Downstream {
     strays: VecDeque<usize>,
     /// Packets of others that found no room at the head end.
     crowded_out: u64,
+    /// Up to when everything has happened.
+    now: Instant,
 }
 
 impl Downstream {
@@ -124,6 +126,7 @@ impl Downstream {
             finished: VecDeque::new(),
             strays: VecDeque::new(),
             crowded_out: 0,
+            now: Instant::ZERO,
         }
     }
 
@@ -150,7 +153,7 @@ impl Downstream {
     /// When there may be something to poll for.
     pub fn next_finish(&self) -> Option<Instant> {
         if !self.finished.is_empty() || !self.strays.is_empty() {
-            return Some(Instant::ZERO);
+            return Some(self.now);
         }
         let cell = self.sending.map(|(_, end)| end);
         cell.into_iter().chain(self.next.iter().copied()).min()
@@ -176,6 +179,7 @@ impl Downstream {
 
     /// Lets happen what happens until `now`: ends of cells first, then packets of others.
     fn advance(&mut self, now: Instant) {
+        self.now = self.now.max(now);
         loop {
             let cell = self.sending.filter(|(_, end)| *end <= now);
             let stream = (0..self.next.len()).min_by_key(|index| self.next[*index]);
@@ -276,6 +280,7 @@ mod tests {
     fn a_packet_takes_its_cells() {
         assert_eq!([0, 40, 166, 167, 1500].map(cells), [1, 1, 1, 2, 9]);
         let mut cable = cable(Vec::new(), Broadcasts::Taken);
+        assert_eq!(cable.next_finish(), None);
         cable.start(at(0), 9 * CELL_BYTES * 8);
         assert_eq!(cable.poll_finished(at(9 * CELL_MICROS - 1)), None);
         assert_eq!(cable.poll_finished(at(9 * CELL_MICROS)), Some((3, Outcome::Sent)));
@@ -306,6 +311,17 @@ mod tests {
             assert_eq!(strays, reach);
             assert_eq!(cable.tuner().broadcasts + cable.tuner().refused, 10);
         }
+    }
+
+    /// What has happened before a start was asked for is told at once, and not in the past.
+    #[test]
+    fn a_start_forgets_nothing_that_is_to_be_taken() {
+        let mut cable = cable(vec![stream(1, To::Everybody, 100, 10)], Broadcasts::Taken);
+        let mut cx = Context::new();
+        cable.start(at(20_000), CELL_BYTES * 8);
+        assert_eq!(cable.next_finish(), Some(at(20_000)));
+        assert!(cable.poll_stray(at(20_000), &mut cx).is_some());
+        assert!(cable.next_finish().is_some_and(|next| next > at(20_000)));
     }
 
     #[test]
