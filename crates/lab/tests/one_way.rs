@@ -60,11 +60,11 @@ fn the_plan_has_the_values_of_its_source() {
         let line = text.lines().find(|line| line.starts_with(key)).expect("a published value");
         line.split('=').nth(1).expect("a value").trim().trim_matches('"').to_owned()
     };
-    let told = |key: &str| sb1000().parameters[key].value.to_string();
+    let told = |key: &str| sb1000().parameters[key].value.as_f64().expect("a number");
     let serial = value("serial").trim_start_matches("0x").to_owned();
     let serial = u32::from_str_radix(&serial, 16).expect("hexadecimal");
-    assert_eq!(told("serial"), serial.to_string());
-    assert_eq!(told("pings"), value("pings"));
+    assert_eq!(told("serial"), f64::from(serial));
+    assert_eq!(told("pings").to_string(), value("pings"));
     assert_eq!((value("delay_us").as_str(), value("driver").as_str()), ("60", "1.1.2"));
 }
 
@@ -96,6 +96,7 @@ fn sb_2_acknowledgments_limit_the_download() {
     let mut document = library::find("sb1000").expect("ready").document().expect("valid");
     for (key, value) in [
         ("lab.flow.download.tcp.mss", "124"),
+        ("lab.flow.download.tcp.receive_buffer", "\"20000B\""),
         ("link.ppp0.framing.vj", "true"),
         ("link.ppp0.framing.fields", "\"compressed\""),
     ] {
