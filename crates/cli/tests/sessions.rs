@@ -94,8 +94,8 @@ const MISTAKES: &[(&str, &str, &str, &str)] = &[
     ),
     (
         "kind    = \"serial\"",
-        "kind    = \"cable\"",
-        "7:11: `kind` \"cable\" is not in this version",
+        "kind    = \"cabel\"",
+        "7:11: `kind` \"cabel\" is unknown",
         "accepted: \"serial\"",
     ),
     (
