@@ -68,10 +68,12 @@ fn the_tables_of_metrics_have_every_name_and_no_other() {
         ("connect", metric::ATTEMPTS.to_vec()),
         ("messages", metric::MESSAGES.to_vec()),
         ("web", metric::WEB.to_vec()),
+        ("A `datagrams` flow", metric::DATAGRAMS.to_vec()),
         ("A group", metric::GROUP.to_vec()),
         ("A port", metric::PORT.to_vec()),
         ("A segment", metric::SEGMENT.to_vec()),
         ("A link", metric::LINK.to_vec()),
+        ("A one-way link", metric::ONE_WAY.to_vec()),
     ]);
     written.values_mut().chain(known.values_mut()).for_each(|names| names.sort_unstable());
     assert_eq!(written, known);

@@ -10,6 +10,7 @@ use crate::apps::{App, bulk::Bulk, ping::Ping};
 use crate::cabling::{fabric, place};
 use crate::fabric::address::address;
 use crate::look::Looks;
+use crate::one_way;
 use crate::queueing::queue_of;
 use crate::world::{Fault, Lane, Link, World};
 use std::collections::BTreeSet;
@@ -20,7 +21,7 @@ use trunkline_core::frame::LinkId;
 use trunkline_core::host::{BindError, Host, InterfaceId, NetworkConfig};
 use trunkline_core::link::channel::{Channel, ChannelConfig, Clocking};
 use trunkline_core::link::wire::WireConfig;
-use trunkline_core::link::{Chip, Csma, Medium, Pacer};
+use trunkline_core::link::{Chip, Csma, Medium, Pacer, ReceiveRing};
 use trunkline_core::queue::Limit;
 use trunkline_core::rng::Rng;
 use trunkline_core::time::{Duration, Instant};
@@ -56,12 +57,17 @@ pub fn world(plan: &Plan, seed: u64) -> World {
     for (index, bond) in plan.bonds.iter().enumerate() {
         let ends = [host_of(&bond.ends[0]), host_of(&bond.ends[1])];
         let interfaces = attach(plan, index, addresses[index], &ends, &mut hosts, &rng);
+        one_way::filter_ways(plan, bond, &mut hosts, ends, interfaces);
         for &member in &bond.members {
             let lanes = [0, 1].map(|lane| {
                 let config = plan.member_config(index, member, lane, trunk::MEMBER_QUEUE);
                 let channel = channel(plan, bond.mtu, member, lane, &rng);
                 let pacer = pacer(&plan.links[member], lane);
-                Lane::new(channel, pacer, ends[lane], ends[1 - lane], interfaces[lane], config)
+                let (from, to) = (ends[lane], ends[1 - lane]);
+                let ring = plan.links[member].ring.filter(|_| config.direction.sends());
+                let mut lane = Lane::new(channel, pacer, from, to, interfaces[lane], config);
+                lane.ring = ring.map(ReceiveRing::new);
+                lane
             });
             let medium = medium_of(plan, member);
             let skip = plan.links[member].header_len() as usize;
@@ -99,21 +105,25 @@ pub fn world(plan: &Plan, seed: u64) -> World {
     world
 }
 
-/// The chips, then the Ethernet segments.
+/// The chips, then the Ethernet segments, then the cables.
 fn media(plan: &Plan, rng: &Rng) -> Vec<Medium> {
     let chips = plan.lab.chips.iter().map(|chip| Medium::Chip(Chip::new(chip.rate)));
     let segment = |segment: &model::Segment| {
         let rng = rng.fork("segment").fork(&segment.name);
         Medium::Cable(Box::new(Csma::new(segment.rate, segment.layout, rng)))
     };
-    chips.chain(plan.lab.segments.iter().map(segment)).collect()
+    let cables = one_way::cables(plan).filter_map(|link| one_way::medium(plan, link));
+    chips.chain(plan.lab.segments.iter().map(segment)).chain(cables).collect()
 }
 
 /// The position among [`media`] of what a link shares with others.
 fn medium_of(plan: &Plan, link: usize) -> Option<usize> {
     let chips = plan.lab.chips.iter().map(|chip| &chip.links);
     let segments = plan.lab.segments.iter().map(|segment| &segment.links);
-    chips.chain(segments).position(|links| links.contains(&link))
+    let shared = plan.lab.chips.len() + plan.lab.segments.len();
+    let cable = || one_way::cables(plan).position(|cable| cable == link);
+    let shares = chips.chain(segments).position(|links| links.contains(&link));
+    shares.or_else(|| cable().map(|position| shared + position))
 }
 
 fn fault(fault: &model::Fault) -> Fault {
@@ -232,7 +242,7 @@ fn channel(plan: &Plan, mtu: u16, member: usize, lane: usize, rng: &Rng) -> Chan
         Discipline::DropTail => None,
         discipline => Some(queue_of(discipline, limit, config.rate, mtu, &rng)),
     };
-    let channel = Channel::new(config, rng);
+    let channel = one_way::channel(Channel::new(config, rng), link, lane);
     match queue {
         Some(queue) => channel.with_queue(queue),
         None => channel,
@@ -243,8 +253,9 @@ fn channel(plan: &Plan, mtu: u16, member: usize, lane: usize, rng: &Rng) -> Chan
 /// of a modem, tell nobody: what they are given is counted out at a rate, as on a machine.
 fn pacer(link: &model::Link, lane: usize) -> Option<Pacer> {
     let tells = match link.kind {
-        LinkKind::Serial => link.lab.modem.is_none(),
+        LinkKind::Serial | LinkKind::Device => link.lab.modem.is_none(),
         LinkKind::Ethernet => link.lab.rate.is_none(),
+        LinkKind::Cable => true,
         LinkKind::Udp => false,
     };
     (!tells).then(|| {

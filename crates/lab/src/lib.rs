@@ -26,6 +26,7 @@ pub mod library;
 mod look;
 pub mod metrics;
 mod observe;
+mod one_way;
 pub mod pair;
 mod queueing;
 pub mod result;
