@@ -6,6 +6,7 @@ use crate::apps::requests::Requests;
 use crate::apps::streams::Streams;
 use crate::apps::{App, bulk::Bulk, ping::Ping};
 use crate::cabling::{self, fabric};
+use crate::cpu::Machine;
 use crate::look::Looks;
 use crate::queueing::queue_of;
 use crate::world::{Fault, Lane, Link, World};
@@ -73,6 +74,10 @@ pub fn world(plan: &Plan, seed: u64) -> World {
     world.looks = looks.map(|group| Looks::new(group.flows.clone(), group.interval)).collect();
     for &member in plan.bonds.iter().flat_map(|bond| &bond.members) {
         world.enslave(member);
+    }
+    for slow in &plan.lab.slow {
+        let machine = Machine::new(&slow.name, slow.costs.clone(), plan.lab.warmup);
+        world.slow_down(host_of(&slow.name), machine);
     }
     world.faults = plan.lab.faults.iter().map(fault).collect();
     for (index, flow) in plan.lab.flows.iter().enumerate() {

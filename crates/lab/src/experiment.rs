@@ -7,7 +7,7 @@ use crate::columns::{Columns, unit_scale};
 use crate::knee;
 use crate::metrics::{self, Measured};
 use crate::result::{
-    Expectation, Failure, Figure, FlowResult, LinkResult, Parameter, RESULT_SCHEMA, ResultDocument,
+    Expectation, Failure, Figure, FlowResult, HostResult, LinkResult, Parameter, RESULT_SCHEMA, ResultDocument,
     Summary, Timing, Verdict, median,
 };
 use rayon::prelude::*;
@@ -188,6 +188,10 @@ fn medians(mut all: Vec<Measured>) -> Measured {
         let values = all.iter().map(|m| m.links[&link][&metric]).collect::<Option<Vec<f64>>>();
         first.links.entry(link).or_default().insert(metric, values.and_then(median));
     }
+    for (host, metric) in names(&first.hosts) {
+        let values = all.iter().map(|m| m.hosts[&host][&metric]).collect::<Option<Vec<f64>>>();
+        first.hosts.entry(host).or_default().insert(metric, values.and_then(median));
+    }
     first
 }
 
@@ -262,6 +266,7 @@ fn assemble(
         failures,
         flows: flows(points, measurements),
         links: links(points, measurements),
+        hosts: hosts(points, measurements),
         summary: Summary::default(),
         timing: Timing {
             runs: measurements.iter().map(|m| m.runs).sum(),
@@ -402,6 +407,17 @@ fn links(points: &[Point], measurements: &[Measurement]) -> Vec<LinkResult> {
         m.measured.links.iter().map(|(link, metrics)| LinkResult {
             run: point.label.clone(),
             link: link.clone(),
+            metrics: metrics.clone(),
+        })
+    });
+    rows.collect()
+}
+
+fn hosts(points: &[Point], measurements: &[Measurement]) -> Vec<HostResult> {
+    let rows = points.iter().zip(measurements).flat_map(|(point, m)| {
+        m.measured.hosts.iter().map(|(host, metrics)| HostResult {
+            run: point.label.clone(),
+            host: host.clone(),
             metrics: metrics.clone(),
         })
     });

@@ -30,6 +30,16 @@ pub(crate) enum End {
     },
 }
 
+impl End {
+    /// The host, if it is one.
+    pub(crate) fn host(self) -> Option<usize> {
+        match self {
+            End::Host(host) => Some(host),
+            End::Port { .. } => None,
+        }
+    }
+}
+
 /// One direction of a cable.
 pub(crate) struct Cable {
     pub(crate) channel: Channel,

@@ -7,6 +7,7 @@
 //! | [`build`] | from a plan to a world |
 //! | [`world`] | the engine: hosts, links, chips and faults on one time line |
 //! | `cabling`, `fabric` | machines at switches: from the plan, and in the engine |
+//! | `cpu` | hosts that take time for what they do |
 //! | `queueing` | the queues of links and switches, from the plan |
 //! | `apps` | what opens connections, writes, reads and asks |
 //! | `observe`, `look`, `metrics`, `knee` | what is measured and what it is worth |
@@ -19,6 +20,7 @@ pub mod build;
 mod cabling;
 mod capture;
 mod columns;
+mod cpu;
 pub mod experiment;
 mod fabric;
 mod knee;

@@ -16,6 +16,7 @@
 //!
 //! The grammar is written down in `docs/plan.md`.
 
+pub mod cpu;
 mod diagnostic;
 mod discipline;
 mod document;

@@ -94,6 +94,8 @@ pub const GROUP: [&str; 8] = [
 ];
 /// Metrics of a switch's port.
 pub const PORT: [&str; 6] = ["rate", "utilisation", "dropped", "marked", "queue_mean", "queue_max"];
+/// Metrics of a host with a cost table.
+pub const HOST: [&str; 6] = ["cpu", "bus", "protocol_share", "interrupts", "wakeups", "overruns"];
 /// Metrics of a link.
 pub const LINK: [&str; 4] = ["rate", "share", "utilisation", "dropped"];
 
@@ -105,6 +107,8 @@ pub(crate) enum Owner {
     Chip,
     Switch,
     Machine,
+    /// A host with a cost table.
+    Slow,
     Port,
     Group,
     Segment,
@@ -137,7 +141,7 @@ impl Owner {
             Owner::Bond => "bond",
             Owner::Chip => "chip",
             Owner::Switch => "switch",
-            Owner::Machine => "host",
+            Owner::Machine | Owner::Slow => "host",
             Owner::Port => "port",
             Owner::Group => "group",
             Owner::Bulk | Owner::Streams => "bulk flow",
@@ -156,6 +160,7 @@ impl Owner {
             Owner::Bond | Owner::Chip | Owner::Segment | Owner::Switch | Owner::Machine => {
                 Vec::new()
             }
+            Owner::Slow => HOST.to_vec(),
             Owner::Port => PORT.to_vec(),
             Owner::Group => GROUP.to_vec(),
             Owner::Bulk => BULK.to_vec(),

@@ -6,6 +6,7 @@
 mod bond;
 
 pub use crate::discipline::Discipline;
+use crate::cpu::SlowHost;
 use crate::network::{self, Machine, Switch};
 use std::net::{IpAddr, SocketAddr};
 use trunkline_core::bond::Mode;
@@ -257,6 +258,8 @@ pub struct Lab {
     pub switches: Vec<Switch>,
     /// Machines at switches.
     pub machines: Vec<Machine>,
+    /// Hosts, at switches or ends of bonds, that take time for what they do.
+    pub slow: Vec<SlowHost>,
     /// Flows that are looked at together.
     pub groups: Vec<Group>,
     /// What must hold afterwards.

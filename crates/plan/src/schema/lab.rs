@@ -46,7 +46,7 @@ pub(super) fn lab(
     let chips = chips(&mut s, scope, problems);
     let segments = segment::segments(&mut s, scope, &chips, problems);
     let faults = faults(&mut s, scope, problems);
-    let network = network(&mut s, scope, problems);
+    let network = network(&mut s, scope, bonds, problems);
     let ends = Ends { bonds, network: &network };
     let flows = s.sections(problems, "flow");
     let flows: Vec<Option<Flow>> =
@@ -59,7 +59,7 @@ pub(super) fn lab(
         s.node(key);
     }
     s.finish(problems);
-    let Network { switches, machines, .. } = network;
+    let Network { switches, machines, slow, .. } = network;
     Some(Lab {
         seed,
         duration,
@@ -71,6 +71,7 @@ pub(super) fn lab(
         faults,
         switches,
         machines,
+        slow,
         groups: all(groups)?,
         expects: all(expects)?,
     })
@@ -299,6 +300,7 @@ fn owners<'n>(scope: &'n Scope, flows: &[Option<Flow>]) -> Vec<(&'n str, Owner)>
         "bond" => Owner::Bond,
         "chip" => Owner::Chip,
         "switch" => Owner::Switch,
+        "host" if scope.slow.iter().any(|slow| slow == name) => Owner::Slow,
         "host" => Owner::Machine,
         "group" => Owner::Group,
         "segment" => Owner::Segment,

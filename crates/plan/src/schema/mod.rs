@@ -7,6 +7,7 @@
 mod app;
 mod bond;
 mod cc;
+mod cpu;
 mod group;
 mod lab;
 mod link;
@@ -61,6 +62,8 @@ struct Scope {
     names: Vec<Named>,
     /// What the ports of switches are called: `SWITCH.HOST`.
     ports: Vec<String>,
+    /// Hosts with a cost table.
+    slow: Vec<String>,
 }
 
 impl Scope {
@@ -166,6 +169,9 @@ pub(crate) fn plan(root: &Table, place: Place, problems: &mut Problems) -> Optio
     top.later(&["peer", "output", "report"]);
     top.finish(problems);
 
+    if let (Some(links), Some(lab)) = (&links, &lab) {
+        cpu::check(&lab.slow, links, parts, root, problems);
+    }
     let plan = Plan { name: name?, links: links?, bonds: bonds?, ends, lab: lab? };
     check_runs(root, &plan, problems);
     problems.is_empty().then_some(plan)

@@ -1,9 +1,10 @@
 //! `[[lab.switch]]` and `[[lab.host]]`: full-duplex Ethernet.
 
-use super::Scope;
+use super::{Scope, cpu};
 use super::queue::{Place as QueuePlace, queue};
+use crate::cpu::SlowHost;
 use crate::diagnostic::{Problem, Problems, nearest};
-use crate::model::Discipline;
+use crate::model::{Bond, Discipline};
 use crate::network::{self, Cable, Machine, Memory, PortClass, PortQueue, Switch, Waiting};
 use crate::reader::{self, Section, Taken, Unfit};
 use crate::source::Place;
@@ -31,11 +32,17 @@ const ALPHA_PARTS: f64 = 1_000_000.0;
 pub(super) struct Network {
     pub(super) switches: Vec<Switch>,
     pub(super) machines: Vec<Machine>,
+    pub(super) slow: Vec<SlowHost>,
     /// Whether a switch or machine was left out because it is wrong.
     pub(super) is_partial: bool,
 }
 
-pub(super) fn network(s: &mut Section<'_>, scope: &mut Scope, problems: &mut Problems) -> Network {
+pub(super) fn network(
+    s: &mut Section<'_>,
+    scope: &mut Scope,
+    bonds: &[Bond],
+    problems: &mut Problems,
+) -> Network {
     let sections = s.sections(problems, "switch");
     let names: Vec<String> = sections
         .iter()
@@ -56,11 +63,19 @@ pub(super) fn network(s: &mut Section<'_>, scope: &mut Scope, problems: &mut Pro
         check_loops(&network.switches, &places, problems);
     }
     for section in s.sections(problems, "host") {
+        if is_end(&section, bonds) {
+            let slow = end(section, scope, problems);
+            network.slow.extend(slow);
+            continue;
+        }
         let machine = machine(section, &names, &network, &places, scope, problems);
         network.is_partial |= machine.is_none();
+        let (machine, slow) = machine.unzip();
         network.machines.extend(machine);
+        network.slow.extend(slow.flatten());
     }
     let machines = network.machines.iter();
+    scope.slow = network.slow.iter().map(|slow| slow.name.clone()).collect();
     scope.ports = machines.filter_map(|m| network::port_name(&network.switches, m)).collect();
     network
 }
@@ -205,6 +220,27 @@ fn cable(mut s: Section<'_>, names: &[String], problems: &mut Problems) -> Optio
     Some(Cable { to: to?, rate: rate?, delay, jitter, mtu })
 }
 
+/// Whether a host is described that is an end of a bond, and at no switch.
+fn is_end(s: &Section<'_>, bonds: &[Bond]) -> bool {
+    let name = s.table().name();
+    let is_end = |bond: &Bond| bond.ends.iter().any(|end| Some(end.as_str()) == name);
+    s.table().node("link").is_none() && bonds.iter().any(is_end)
+}
+
+/// An end of a bond that has a cost table.
+fn end(mut s: Section<'_>, scope: &mut Scope, problems: &mut Problems) -> Option<SlowHost> {
+    let name = super::lab::name(&mut s, "host", scope, problems);
+    if s.node("cpu").is_none() {
+        let problem = Problem::new(s.place, s.key("cpu"), "`cpu` is missing");
+        let form = "cpu = \"sun-3/60\" for an end of a bond, `link` for a host at a switch";
+        problems.push(problem.accepted([form]));
+    }
+    let costs = cpu::cpu(&mut s, problems);
+    s.node("count");
+    s.finish(problems);
+    Some(SlowHost { name: name?, costs: costs? })
+}
+
 fn machine(
     mut s: Section<'_>,
     names: &[String],
@@ -212,7 +248,7 @@ fn machine(
     places: &[(Place, PortRate)],
     scope: &mut Scope,
     problems: &mut Problems,
-) -> Option<Machine> {
+) -> Option<(Machine, Option<SlowHost>)> {
     let name = super::lab::name(&mut s, "host", scope, problems);
     let place = s.node("link").map_or(s.place, |node| node.place);
     let key = s.key("link");
@@ -226,7 +262,7 @@ fn machine(
         }
     };
     s.node("count");
-    s.later(&["cpu"]);
+    let costs = cpu::cpu(&mut s, problems);
     s.finish(problems);
     let cable = cable?;
     let port = places.get(cable.to).filter(|_| !network.is_partial).and_then(|(_, rate)| *rate);
@@ -239,7 +275,9 @@ fn machine(
     if let Some(switch) = network.switches.get(cable.to).filter(|_| !network.is_partial) {
         check_marks(switch, &cable, place, problems);
     }
-    Some(Machine { name: name?, cable })
+    let name = name?;
+    let slow = costs.map(|costs| SlowHost { name: name.clone(), costs });
+    Some((Machine { name, cable }, slow))
 }
 
 /// A threshold in packets, of a queue that is limited in bytes, has to be reached before that is full.
