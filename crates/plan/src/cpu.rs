@@ -38,7 +38,7 @@ pub enum Item {
     Device,
     /// Serving an interrupt, for all frames that have arrived by then.
     Interrupt,
-    /// From the card's signal to the driver; the processor may do something else meanwhile.
+    /// From the card's signal to the driver, when the processor has nothing else to do.
     Dispatch,
     /// Waking a process up.
     Wakeup,

@@ -43,7 +43,7 @@ pub(crate) struct Totals {
 
 /// What the processor does, by what may interrupt it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Job {
+pub(crate) enum Job {
     /// Serving an interrupt: nothing may.
     Interrupt,
     /// Anything else: a frame that comes in may.
@@ -66,8 +66,8 @@ pub(crate) struct Machine {
     events: VecDeque<Event>,
     /// By link: frames the driver holds.
     queued: Vec<(LinkId, u64)>,
-    /// Frames that leave for the card when the job ends.
-    pub(crate) leaving: Vec<(LinkId, Frame)>,
+    /// Frames that leave for the card when an interrupt has been served, and when another job ends.
+    leaving: [Vec<(LinkId, Frame)>; 2],
     totals: Totals,
 }
 
@@ -86,7 +86,7 @@ impl Machine {
             sent: VecDeque::new(),
             events: VecDeque::new(),
             queued: Vec::new(),
-            leaving: Vec::new(),
+            leaving: [Vec::new(), Vec::new()],
             totals: Totals::default(),
         }
     }
@@ -106,15 +106,24 @@ impl Machine {
             self.totals.overruns += 1;
             return Err(frame);
         }
-        let ready = now + self.costs.time(Item::Dispatch);
+        let ready = self.heard(now);
         self.arrived.push_back(Arrived { ready, link, frame });
         Ok(())
     }
 
     /// A frame is out.
     pub(crate) fn frame_sent(&mut self, now: Instant, link: LinkId, bytes: u64) {
-        let ready = now + self.costs.time(Item::Dispatch);
+        let ready = self.heard(now);
         self.sent.push_back(Sent { ready, link, bytes });
+    }
+
+    /// When the driver hears of what its card says now: a processor that does nothing takes a while.
+    fn heard(&mut self, now: Instant) -> Instant {
+        self.processor.advance(now);
+        match self.processor.is_busy() {
+            true => now,
+            false => now + self.costs.time(Item::Dispatch),
+        }
     }
 
     /// Begins what takes `cost`.
@@ -132,16 +141,13 @@ impl Machine {
         self.processor.start(now, cost);
     }
 
-    /// Lets time pass. When a job ends that no interrupt was, its frames leave.
+    /// Lets time pass. When a job ends, its frames leave.
     pub(crate) fn advance(&mut self, now: Instant) -> Vec<(LinkId, Frame)> {
         if !self.processor.advance(now) {
             return Vec::new();
         }
         self.processor.put_off();
-        match self.job {
-            Job::Interrupt => Vec::new(),
-            Job::Process => std::mem::take(&mut self.leaving),
-        }
+        std::mem::take(&mut self.leaving[self.job as usize])
     }
 
     /// Goes on with what an interrupt had put off. Answers whether there was something.
@@ -221,10 +227,16 @@ impl Machine {
         queued.is_none_or(|(_, queued)| *queued < self.costs.value(Item::DriverQueue))
     }
 
-    /// A frame is on its way to the driver's queue; answers what that takes.
-    pub(crate) fn hand_over(&mut self, link: LinkId, frame: Frame, packet: Packet) -> Duration {
+    /// A frame is on its way to the driver's queue, at the end of a job; answers what that takes.
+    pub(crate) fn hand_over(
+        &mut self,
+        job: Job,
+        link: LinkId,
+        frame: Frame,
+        packet: Packet,
+    ) -> Duration {
         *self.queued_mut(link) += 1;
-        self.leaving.push((link, frame));
+        self.leaving[job as usize].push((link, frame));
         self.ledger.sent(packet)
     }
 
@@ -253,6 +265,6 @@ impl Machine {
 
     /// Frames that wait here.
     pub(crate) fn held_frames(&self) -> usize {
-        self.arrived.len() + self.leaving.len()
+        self.arrived.len() + self.leaving.iter().map(Vec::len).sum::<usize>()
     }
 }

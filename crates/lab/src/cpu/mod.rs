@@ -20,4 +20,4 @@ pub(crate) mod processor;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use machine::Machine;
+pub(crate) use machine::{Job, Machine};

@@ -1,7 +1,7 @@
 //! Hosts that take time: their frames wait until the processor has got so far.
 
 use super::{Source, World};
-use crate::cpu::Machine;
+use crate::cpu::{Job, Machine};
 use crate::cpu::ledger::{Counts, Packet};
 use trunkline_core::frame::{Frame, LinkId};
 use trunkline_core::link::channel::Started;
@@ -90,7 +90,11 @@ impl World {
         self.hosts[host].handle_frame(now, &mut self.cx, link, frame);
         let counts = Counts::of(&self.cx.work).since(before);
         let cost = interrupt + machine.ledger.received(packet, counts);
-        machine.begin_interrupt(now, cost);
+        // The answer is sent before anything else.
+        let answer = self.fill_driver(host, Job::Interrupt).unwrap_or(Duration::ZERO);
+        if let Some(machine) = &mut self.machines[host] {
+            machine.begin_interrupt(now, cost + answer);
+        }
         true
     }
 
@@ -115,7 +119,7 @@ impl World {
             self.note_built(host, before);
             return true;
         }
-        let cost = self.run_processes(host).or_else(|| self.fill_driver(host));
+        let cost = self.run_processes(host).or_else(|| self.fill_driver(host, Job::Process));
         if let (Some(cost), Some(machine)) = (cost, &mut self.machines[host]) {
             machine.begin(now, cost);
         }
@@ -153,21 +157,21 @@ impl World {
         Some(cost)
     }
 
-    /// Takes a packet for each card whose driver has room.
-    fn fill_driver(&mut self, host: usize) -> Option<Duration> {
+    /// Takes a packet for the first card whose driver has room.
+    fn fill_driver(&mut self, host: usize, job: Job) -> Option<Duration> {
         for at in 0..self.ports[host].len() {
             let (link, _) = self.ports[host][at];
             if self.links[link].up
-                && let Some(cost) = self.take_packet(host, LinkId(link as u16))
+                && let Some(cost) = self.take_packet(host, job, LinkId(link as u16))
             {
                 return Some(cost);
             }
         }
         let card = self.fabric.cards.get(host).copied().flatten()?;
-        self.take_packet(host, self.fabric.cables[card].link)
+        self.take_packet(host, job, self.fabric.cables[card].link)
     }
 
-    fn take_packet(&mut self, host: usize, link: LinkId) -> Option<Duration> {
+    fn take_packet(&mut self, host: usize, job: Job, link: LinkId) -> Option<Duration> {
         let machine = self.machines[host].as_mut().filter(|machine| machine.has_room(link))?;
         self.burst.clear();
         let before = Counts::of(&self.cx.work);
@@ -175,7 +179,7 @@ impl World {
         let mut cost = None;
         for frame in &self.burst.frames {
             let packet = Packet::read(self.cx.frames.bytes(*frame), self.cx.frames.len(*frame));
-            let handed = machine.hand_over(link, *frame, packet);
+            let handed = machine.hand_over(job, link, *frame, packet);
             cost = Some(cost.unwrap_or(Duration::ZERO) + handed);
         }
         self.note_built(host, before);
