@@ -95,6 +95,20 @@ pub fn run(
     Ok(Outcome { document, captures })
 }
 
+/// One metric of several plans, as medians over their runs; none where there was nothing to measure.
+/// `progress` is told of every share done.
+pub(crate) fn values_of(
+    plans: Vec<Plan>,
+    what: &str,
+    options: Options,
+    progress: &(dyn Fn(u64) + Sync),
+) -> Vec<Option<f64>> {
+    let point = |plan| Point { row: 0, variant: None, label: String::new(), plan };
+    let points: Vec<Point> = plans.into_iter().map(point).collect();
+    let value = |point: &Point| simulate(point, options, &|done| progress(done)).measured.value(what);
+    crate::pool(options.jobs).install(|| points.par_iter().map(value).collect())
+}
+
 /// The variant our own column is measured in.
 const TRUNKLINE: &str = "trunkline";
 
@@ -260,7 +274,7 @@ fn assemble(
         digest: String::new(),
         version: env!("CARGO_PKG_VERSION"),
         source: source(experiment),
-        parameters: parameters(experiment),
+        parameters: parameters(experiment, points),
         figures,
         expectations,
         failures,
@@ -286,7 +300,8 @@ fn source(experiment: &Experiment) -> Option<String> {
     Some(format!("{}{section}", published.source))
 }
 
-fn parameters(experiment: &Experiment) -> BTreeMap<String, Parameter> {
+/// The plan's parameters, and the ready cost tables its hosts have.
+fn parameters(experiment: &Experiment, points: &[Point]) -> BTreeMap<String, Parameter> {
     let parameter = |p: &plan::Parameter| {
         let value = match &p.value {
             plan::Scalar::Number(n) => Value::from(*n),
@@ -295,7 +310,15 @@ fn parameters(experiment: &Experiment) -> BTreeMap<String, Parameter> {
         let origin = p.origin.clone();
         (p.name.clone(), Parameter { value, unit: p.unit.clone(), origin })
     };
-    experiment.parameters().iter().map(parameter).collect()
+    let mut parameters: BTreeMap<_, _> = experiment.parameters().iter().map(parameter).collect();
+    let slow = points.iter().flat_map(|point| &point.plan.lab.slow);
+    for ready in slow.filter_map(|host| host.base) {
+        parameters.extend(ready.rows.iter().map(|(key, value, origin)| {
+            let (value, origin) = (Value::from(*value), (*origin).to_owned());
+            (format!("{}.{key}", ready.name), Parameter { value, unit: None, origin })
+        }));
+    }
+    parameters
 }
 
 fn columns(all: &Measurements<'_>, row: usize, spec: &plan::Figure) -> Columns {

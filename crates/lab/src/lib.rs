@@ -13,6 +13,7 @@
 //! | `observe`, `look`, `metrics`, `knee` | what is measured and what it is worth |
 //! | [`pair`] | two bonds alone, fed from outside |
 //! | [`result`] | documents, digests, sums |
+//! | [`toggles`] | features on and off: what each does alone, left out and in pairs |
 //! | [`swarm`] | random plans and faults, with invariants at every step |
 
 mod apps;
@@ -33,6 +34,7 @@ mod queueing;
 pub mod result;
 pub mod swarm;
 mod tap;
+pub mod toggles;
 pub mod world;
 
 /// Threads for `jobs` simulations at a time; 0 is one per core.

@@ -107,6 +107,12 @@ pub const READY: &[Ready] = &[
         "where not to use Vegas: beside Reno in one queue"
     ),
     plan!(
+        "jacobson-sun3",
+        "published/jacobson-sun3.toml",
+        true,
+        "TCP between two Suns of 1988: what each change to copies, drivers and switches brought"
+    ),
+    plan!(
         "eql-two-modems",
         "eql-two-modems.toml",
         false,
@@ -121,8 +127,10 @@ pub const READY: &[Ready] = &[
 ];
 
 /// Files that ready plans name as their data or include.
-const DATA: &[(&str, &str)] =
-    &[("published/eql-bentson.toml", include_str!("../../../published/eql-bentson.toml"))];
+const DATA: &[(&str, &str)] = &[
+    ("published/eql-bentson.toml", include_str!("../../../published/eql-bentson.toml")),
+    ("published/jacobson-sun3.toml", include_str!("../../../published/jacobson-sun3.toml")),
+];
 
 /// The ready plan of this name.
 pub fn find(name: &str) -> Option<&'static Ready> {

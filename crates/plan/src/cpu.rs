@@ -30,8 +30,10 @@ pub enum Item {
     SlowAck,
     /// The same for data that nobody predicted.
     SlowData,
-    /// Copies that make headers lie in one piece, for each packet received.
+    /// Copies that make headers lie in one piece, for a packet received.
     Pullup,
+    /// Whether that is done.
+    PullsUp,
     /// Lost without a known reason, for each segment of data sent.
     Stall,
     /// Setting up the card, for each buffer of a frame that is sent: headers are one, data another.
@@ -78,7 +80,7 @@ pub const PER_BYTE_FORM: &str = "a time per size such as \"130us/KiB\" (1024 byt
 
 impl Item {
     /// Every item.
-    pub const ALL: [Item; 21] = [
+    pub const ALL: [Item; 22] = [
         Item::Copy,
         Item::Checksum,
         Item::CopyAndChecksum,
@@ -88,6 +90,7 @@ impl Item {
         Item::SlowAck,
         Item::SlowData,
         Item::Pullup,
+        Item::PullsUp,
         Item::Stall,
         Item::Device,
         Item::Interrupt,
@@ -114,6 +117,7 @@ impl Item {
             Item::SlowAck => "slow_ack",
             Item::SlowData => "slow_data",
             Item::Pullup => "pullup",
+            Item::PullsUp => "pulls_up",
             Item::Stall => "stall",
             Item::Device => "device",
             Item::Interrupt => "interrupt",
@@ -133,7 +137,7 @@ impl Item {
     pub const fn unit(self) -> Unit {
         match self {
             Item::Copy | Item::Checksum | Item::CopyAndChecksum | Item::Bus => Unit::PerByte,
-            Item::Combined | Item::SkipSameProcess => Unit::Switch,
+            Item::Combined | Item::PullsUp | Item::SkipSameProcess => Unit::Switch,
             Item::Chunk | Item::FirstBuffer => Unit::Bytes,
             Item::DriverQueue | Item::ReceiveRing => Unit::Frames,
             _ => Unit::Time,
@@ -189,6 +193,8 @@ pub struct SlowHost {
     pub name: String,
     /// What it takes for what it does.
     pub costs: CostTable,
+    /// The ready table that was begun with.
+    pub base: Option<&'static Ready>,
 }
 
 /// Reads an item's value as a table writes it; switches are `on` and `off` there.

@@ -33,6 +33,7 @@ mod rows;
 mod schema;
 mod source;
 mod template;
+mod toggle;
 mod tree;
 
 pub use diagnostic::{Diagnostic, Diagnostics, nearest};
@@ -42,3 +43,4 @@ pub use figure::Figure;
 pub use knee::Knee;
 pub use rows::Row;
 pub use source::Source;
+pub use toggle::{Setting, Toggle};

@@ -137,7 +137,10 @@ impl Ledger {
 
     /// What taking in a packet takes; segments built on the way are owed.
     pub(crate) fn received(&mut self, packet: Packet, counts: Counts) -> Duration {
-        let pullup = self.costs.time(Item::Pullup);
+        let pullup = match self.costs.is_on(Item::PullsUp) {
+            true => self.costs.time(Item::Pullup),
+            false => Duration::ZERO,
+        };
         self.spent.rest += pullup;
         if counts.received == 0 {
             return pullup + self.protocols(Item::Segment);

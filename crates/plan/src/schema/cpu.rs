@@ -17,14 +17,19 @@ const FRAMES_MAX: u64 = 1 << 16;
 /// The largest number of bytes.
 const BYTES_MAX: u64 = 1 << 20;
 
+/// A table, and the ready one it was begun with.
+pub(super) type Costs = (CostTable, Option<&'static Ready>);
+
 /// The cost table of a host, where it has one.
-pub(super) fn cpu(s: &mut Section<'_>, problems: &mut Problems) -> Option<CostTable> {
+pub(super) fn cpu(s: &mut Section<'_>, problems: &mut Problems) -> Option<Costs> {
     let node = s.node("cpu")?;
     if node.as_text().is_some() {
-        return s.opt(problems, "cpu", ready).map(CostTable::ready);
+        let named = s.opt(problems, "cpu", ready)?;
+        return Some((CostTable::ready(named), Some(named)));
     }
     let mut table = s.section(problems, "cpu")?;
-    let base = table.opt(problems, "base", ready).map(CostTable::ready);
+    let named = table.opt(problems, "base", ready);
+    let base = named.map(CostTable::ready);
     let is_lost = base.is_none() && table.table().node("base").is_some();
     let mut values = [Some(0); Item::ALL.len()];
     for (item, value) in Item::ALL.into_iter().zip(&mut values) {
@@ -37,7 +42,8 @@ pub(super) fn cpu(s: &mut Section<'_>, problems: &mut Problems) -> Option<CostTa
     }
     table.finish(problems);
     let values: Option<Vec<u64>> = values.into_iter().collect();
-    values.and_then(|values| values.try_into().ok()).map(CostTable::new)
+    let values = values.and_then(|values| values.try_into().ok());
+    values.map(|values| (CostTable::new(values), named))
 }
 
 /// A ready table by its name.

@@ -31,7 +31,8 @@ use trunkline_core::units::BitRate;
 /// Tables of an experiment beside its plan; [`crate::experiment`] reads them.
 pub(crate) const EXPERIMENT_KEYS: [&str; 3] = ["published", "sweep", "include"];
 /// The same inside `[lab]`.
-pub(crate) const EXPERIMENT_LAB_KEYS: [&str; 4] = ["parameters", "rows", "variant", "figure"];
+pub(crate) const EXPERIMENT_LAB_KEYS: [&str; 5] =
+    ["parameters", "rows", "variant", "toggle", "figure"];
 
 /// A name that was given, and where.
 struct Named {

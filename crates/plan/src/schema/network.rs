@@ -238,7 +238,12 @@ fn end(mut s: Section<'_>, scope: &mut Scope, problems: &mut Problems) -> Option
     let costs = cpu::cpu(&mut s, problems);
     s.node("count");
     s.finish(problems);
-    Some(SlowHost { name: name?, costs: costs? })
+    slow_host(&name?, costs)
+}
+
+fn slow_host(name: &str, costs: Option<cpu::Costs>) -> Option<SlowHost> {
+    let (costs, base) = costs?;
+    Some(SlowHost { name: name.to_owned(), costs, base })
 }
 
 fn machine(
@@ -276,7 +281,7 @@ fn machine(
         check_marks(switch, &cable, place, problems);
     }
     let name = name?;
-    let slow = costs.map(|costs| SlowHost { name: name.clone(), costs });
+    let slow = slow_host(&name, costs);
     Some((Machine { name, cable }, slow))
 }
 
