@@ -29,7 +29,6 @@ struct Sent {
     /// When the driver hears of it.
     ready: Instant,
     link: LinkId,
-    bytes: u64,
 }
 
 /// What a machine has counted after the warm-up.
@@ -112,9 +111,9 @@ impl Machine {
     }
 
     /// A frame is out.
-    pub(crate) fn frame_sent(&mut self, now: Instant, link: LinkId, bytes: u64) {
+    pub(crate) fn frame_sent(&mut self, now: Instant, link: LinkId) {
         let ready = self.heard(now);
-        self.sent.push_back(Sent { ready, link, bytes });
+        self.sent.push_back(Sent { ready, link });
     }
 
     /// When the driver hears of what its card says now: a processor that does nothing takes a while.
@@ -158,18 +157,23 @@ impl Machine {
         true
     }
 
+    /// Whether a frame is on its way to the driver, which none may overtake.
+    pub(crate) fn is_sending(&self) -> bool {
+        self.leaving.iter().any(|frames| !frames.is_empty())
+    }
+
     /// Whether a frame that has come in is served now.
     pub(crate) fn can_be_interrupted(&self) -> bool {
         !self.processor.is_busy() || self.job == Job::Process
     }
 
-    /// The next frame that is out, and that the driver has heard of; its place is free.
-    pub(crate) fn next_sent(&mut self, now: Instant) -> Option<(LinkId, u64)> {
-        let Sent { link, bytes, .. } = *self.sent.front().filter(|sent| sent.ready <= now)?;
-        self.sent.pop_front();
-        let queued = self.queued_mut(link);
-        *queued = queued.saturating_sub(1);
-        Some((link, bytes))
+    /// Frees the places of frames that are out, as far as the driver has heard of it.
+    pub(crate) fn free_places(&mut self, now: Instant) {
+        while let Some(sent) = self.sent.front().copied().filter(|sent| sent.ready <= now) {
+            self.sent.pop_front();
+            let queued = self.queued_mut(sent.link);
+            *queued = queued.saturating_sub(1);
+        }
     }
 
     /// The next frame received that the driver has heard of, and what the interrupt for it takes.

@@ -75,7 +75,7 @@ impl World {
                 if let Some(frame) = next {
                     self.start_on(cable, frame);
                 }
-                self.machine_sent(host, link, bytes);
+                self.machine_sent(host, link);
             }
             End::Host(host) => {
                 this.unreported += bytes;

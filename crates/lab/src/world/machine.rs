@@ -31,10 +31,10 @@ impl World {
     }
 
     /// A card of a host that takes time has sent a frame.
-    pub(super) fn machine_sent(&mut self, host: usize, link: LinkId, bytes: u64) {
+    pub(super) fn machine_sent(&mut self, host: usize, link: LinkId) {
         let now = self.now;
         let machine = self.machines[host].as_mut().expect("a host that takes time");
-        machine.frame_sent(now, link, bytes);
+        machine.frame_sent(now, link);
         self.turn(host);
     }
 
@@ -89,11 +89,13 @@ impl World {
         let before = Counts::of(&self.cx.work);
         self.hosts[host].handle_frame(now, &mut self.cx, link, frame);
         let counts = Counts::of(&self.cx.work).since(before);
-        let cost = interrupt + machine.ledger.received(packet, counts);
-        // The answer is sent before anything else.
-        let answer = self.fill_driver(host, Job::Interrupt).unwrap_or(Duration::ZERO);
+        let mut cost = interrupt + machine.ledger.received(packet, counts);
+        if !machine.is_sending() {
+            // The answer is sent before anything else.
+            cost += self.fill_driver(host, Job::Interrupt).unwrap_or(Duration::ZERO);
+        }
         if let Some(machine) = &mut self.machines[host] {
-            machine.begin_interrupt(now, cost + answer);
+            machine.begin_interrupt(now, cost);
         }
         true
     }
@@ -108,12 +110,8 @@ impl World {
         if machine.go_on() {
             return true;
         }
+        machine.free_places(now);
         let before = Counts::of(&self.cx.work);
-        if let Some((link, bytes)) = machine.next_sent(now) {
-            self.hosts[host].handle_transmitted(now, &mut self.cx, link, bytes);
-            self.note_built(host, before);
-            return true;
-        }
         if self.hosts[host].next_deadline().is_some_and(|at| at <= now) {
             self.hosts[host].handle_timeout(now, &mut self.cx);
             self.note_built(host, before);
@@ -177,10 +175,17 @@ impl World {
         let before = Counts::of(&self.cx.work);
         self.hosts[host].poll_transmit(self.now, &mut self.cx, link, &mut self.burst);
         let mut cost = None;
+        let mut bytes = 0;
         for frame in &self.burst.frames {
-            let packet = Packet::read(self.cx.frames.bytes(*frame), self.cx.frames.len(*frame));
+            let len = self.cx.frames.len(*frame);
+            let packet = Packet::read(self.cx.frames.bytes(*frame), len);
             let handed = machine.hand_over(job, link, *frame, packet);
             cost = Some(cost.unwrap_or(Duration::ZERO) + handed);
+            bytes += len as u64;
+        }
+        if cost.is_some() {
+            // It is the driver's now, whose queue decides when there is room for the next.
+            self.hosts[host].handle_transmitted(self.now, &mut self.cx, link, bytes);
         }
         self.note_built(host, before);
         cost
