@@ -7,8 +7,8 @@ use crate::columns::{Columns, unit_scale};
 use crate::knee;
 use crate::metrics::{self, Measured};
 use crate::result::{
-    Expectation, Failure, Figure, FlowResult, HostResult, LinkResult, Parameter, RESULT_SCHEMA, ResultDocument,
-    Summary, Timing, Verdict, median,
+    Expectation, Failure, Figure, FlowResult, HostResult, LinkResult, Parameter, RESULT_SCHEMA,
+    ResultDocument, Summary, Timing, Verdict, median,
 };
 use rayon::prelude::*;
 use serde_json::Value;
@@ -105,7 +105,8 @@ pub(crate) fn values_of(
 ) -> Vec<Option<f64>> {
     let point = |plan| Point { row: 0, variant: None, label: String::new(), plan };
     let points: Vec<Point> = plans.into_iter().map(point).collect();
-    let value = |point: &Point| simulate(point, options, &|done| progress(done)).measured.value(what);
+    let value =
+        |point: &Point| simulate(point, options, &|done| progress(done)).measured.value(what);
     crate::pool(options.jobs).install(|| points.par_iter().map(value).collect())
 }
 

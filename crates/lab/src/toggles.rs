@@ -210,7 +210,9 @@ fn interactions(values: &Values, names: &[&str]) -> Vec<Interaction> {
         let first = [difference(alone[0], none), difference(alone[1], none)];
         let then = [difference(both, alone[1]), difference(both, alone[0])];
         let turns = first.iter().zip(then).any(|(first, then)| {
-            first.zip(then).is_some_and(|(first, then)| is_one_way(first, none) && is_one_way(then, none) && (first < 0.0) != (then < 0.0))
+            first.zip(then).is_some_and(|(first, then)| {
+                is_one_way(first, none) && is_one_way(then, none) && (first < 0.0) != (then < 0.0)
+            })
         });
         let interaction = difference(difference(both, alone[0]), first[1]);
         let toggles = [names[a].to_owned(), names[b].to_owned()];
@@ -241,10 +243,11 @@ mod tests {
     /// The example of 1988: each alone is bad, both are good.
     #[test]
     fn two_features_that_are_bad_alone_and_good_together_interact() {
-        let values: Values = [(vec![], 600.0), (vec![0], 520.0), (vec![1], 530.0), (vec![0, 1], 700.0)]
-            .into_iter()
-            .map(|(on, value)| (on, Some(value)))
-            .collect();
+        let values: Values =
+            [(vec![], 600.0), (vec![0], 520.0), (vec![1], 530.0), (vec![0, 1], 700.0)]
+                .into_iter()
+                .map(|(on, value)| (on, Some(value)))
+                .collect();
         let effects = effects(&values, &["a", "b"]);
         assert_eq!((effects[0].alone_adds, effects[0].last_adds), (Some(-80.0), Some(170.0)));
         let pairs = interactions(&values, &["a", "b"]);

@@ -656,8 +656,7 @@ impl World {
         let on_lanes: usize = lanes.map(Lane::held_frames).sum();
         let on_links = on_lanes + self.fabric.held_frames();
         let at_processors = self.machines.iter().flatten().map(|m| m.held_frames());
-        let in_hosts =
-            self.hosts.iter().map(Host::held_frames).chain(at_processors).sum::<usize>();
+        let in_hosts = self.hosts.iter().map(Host::held_frames).chain(at_processors).sum::<usize>();
         let live = self.cx.frames.live();
         match live == on_links + in_hosts {
             true => Ok(()),

@@ -223,7 +223,12 @@ mod tests {
     fn every_ready_table_is_complete_and_tells_its_origins() {
         for ready in READY {
             let table = CostTable::ready(ready);
-            assert_eq!(ready.rows.len(), Item::ALL.len(), "{}: a row twice, or unknown", ready.name);
+            assert_eq!(
+                ready.rows.len(),
+                Item::ALL.len(),
+                "{}: a row twice, or unknown",
+                ready.name
+            );
             assert!(table.value(Item::DriverQueue) > 0 && table.value(Item::ReceiveRing) > 0);
             let origins = ready.rows.iter().all(|(_, _, origin)| !origin.is_empty());
             assert!(origins, "{}", ready.name);

@@ -262,8 +262,11 @@ impl Experiment {
             return;
         }
         let variant = self.variants.first().map(|variant| variant.name.as_str());
-        for (setting, context) in [(Setting::Off, "every toggle off"), (Setting::On, "every toggle on")] {
-            let settings: Vec<_> = (0..self.toggles.len()).map(|toggle| (toggle, setting)).collect();
+        for (setting, context) in
+            [(Setting::Off, "every toggle off"), (Setting::On, "every toggle on")]
+        {
+            let settings: Vec<_> =
+                (0..self.toggles.len()).map(|toggle| (toggle, setting)).collect();
             let mut problems = Problems::default();
             self.build(0, variant, &settings, &mut problems);
             let found = problems.finish(&self.document.sources, Some(context));

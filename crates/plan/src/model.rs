@@ -5,8 +5,8 @@
 
 mod bond;
 
-pub use crate::discipline::Discipline;
 use crate::cpu::SlowHost;
+pub use crate::discipline::Discipline;
 use crate::network::{self, Machine, Switch};
 use std::net::{IpAddr, SocketAddr};
 use trunkline_core::bond::Mode;

@@ -18,10 +18,7 @@ pub(super) fn metrics(world: &World, warmup: Duration, name: &str) -> Option<Met
     Some(Metrics::from([
         ("cpu".into(), share(machine.processor.busy())),
         ("bus".into(), share(machine.processor.bus())),
-        (
-            "protocol_share".into(),
-            (fixed > 0.0).then(|| spent.protocols.as_secs_f64() / fixed),
-        ),
+        ("protocol_share".into(), (fixed > 0.0).then(|| spent.protocols.as_secs_f64() / fixed)),
         ("interrupts".into(), Some(totals.interrupts as f64)),
         ("wakeups".into(), Some(totals.wakeups as f64)),
         ("overruns".into(), Some(totals.overruns as f64)),

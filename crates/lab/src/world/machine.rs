@@ -1,8 +1,8 @@
 //! Hosts that take time: their frames wait until the processor has got so far.
 
 use super::{Source, World};
-use crate::cpu::{Job, Machine};
 use crate::cpu::ledger::{Counts, Packet};
+use crate::cpu::{Job, Machine};
 use trunkline_core::frame::{Frame, LinkId};
 use trunkline_core::link::channel::Started;
 use trunkline_core::time::Duration;
@@ -194,9 +194,10 @@ impl World {
     /// The processor is done with a frame: it is the card's.
     fn give_card(&mut self, host: usize, link: LinkId, frame: Frame) {
         let index = usize::from(link.0);
-        let lane = self.links.get(index).and_then(|link| {
-            link.lanes.iter().position(|lane| lane.from == host)
-        });
+        let lane = self
+            .links
+            .get(index)
+            .and_then(|link| link.lanes.iter().position(|lane| lane.from == host));
         match lane {
             Some(lane) => {
                 self.links[index].lanes[lane].handed.push_back(frame);

@@ -65,9 +65,8 @@ fn taken(item: Item) -> impl Fn(&Node) -> Taken<u64> {
         let accepted = form(item);
         let value = match (&node.value, item.unit()) {
             (Value::Bool(on), Unit::Switch) => return Ok(u64::from(*on)),
-            (Value::Text(text), unit) if unit != Unit::Switch => {
-                cpu::read(item, text).map_err(|refusal| Unfit::new(refusal.to_string(), accepted))?
-            }
+            (Value::Text(text), unit) if unit != Unit::Switch => cpu::read(item, text)
+                .map_err(|refusal| Unfit::new(refusal.to_string(), accepted))?,
             (Value::Integer(_) | Value::Float { .. }, unit) if unit != Unit::Switch => {
                 return Err(Unfit::new("has no unit", accepted));
             }

@@ -1,7 +1,7 @@
 //! `[[lab.switch]]` and `[[lab.host]]`: full-duplex Ethernet.
 
-use super::{Scope, cpu};
 use super::queue::{Place as QueuePlace, queue};
+use super::{Scope, cpu};
 use crate::cpu::SlowHost;
 use crate::diagnostic::{Problem, Problems, nearest};
 use crate::model::{Bond, Discipline};
