@@ -75,6 +75,12 @@ impl Deadlines {
         Some((entry.at(), entry.source()))
     }
 
+    /// A time before which no deadline is: that of the earliest, or one that has been moved since.
+    #[inline]
+    pub fn bound(&mut self) -> Option<Instant> {
+        self.heap.first().map(Entry::at)
+    }
+
     /// Takes the first source whose deadline is at or before `now`; it then has none until set again.
     #[inline]
     pub fn pop(&mut self, now: Instant) -> Option<(Instant, u32)> {
@@ -162,7 +168,9 @@ mod tests {
                 deadlines.set(source, when);
                 table[source as usize] = when;
                 let earliest = table.iter().flatten().min().copied();
+                prop_assert!(deadlines.bound().unwrap_or(Instant::FAR_FUTURE) <= earliest.unwrap_or(Instant::FAR_FUTURE));
                 prop_assert_eq!(deadlines.earliest().map(|(at, _)| at), earliest);
+                prop_assert_eq!(deadlines.bound(), earliest);
             }
             while let Some((when, source)) = deadlines.pop(Instant::FAR_FUTURE) {
                 prop_assert_eq!(table[source as usize].take(), Some(when));

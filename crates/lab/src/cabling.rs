@@ -1,32 +1,29 @@
-//! From a plan's machines and switches to a fabric.
+//! From a plan's machines, switches and segments to a fabric.
 
-use crate::fabric::{Buffers, Cable, End, FIRST_ADDRESS, Fabric, Switch};
+use crate::fabric::address::address;
+use crate::fabric::segment::{Segment, Station, slot};
+use crate::fabric::{Buffers, Cable, End, Fabric, Switch};
 use crate::queueing::queue_of;
 use std::net::Ipv4Addr;
 use trunkline_core::Context;
 use trunkline_core::bond::{Bond, BondConfig, IngressConfig, MemberConfig, Mode};
 use trunkline_core::frame::LinkId;
 use trunkline_core::host::Host;
-use trunkline_core::link::WireConfig;
 use trunkline_core::link::channel::{Channel, ChannelConfig, Clocking};
+use trunkline_core::link::{Layout, Medium, Receiver, WireConfig};
 use trunkline_core::queue::{Class, Classes, DscpSet, Limit, Queue, SharedBuffer};
 use trunkline_core::rng::Rng;
 use trunkline_core::time::{Duration, Instant};
 use trunkline_core::trace::Direction;
 use trunkline_core::units::BitRate;
 use trunkline_plan::model::Plan;
-use trunkline_plan::network::{self, ETHERNET, Machine, PortQueue};
+use trunkline_plan::network::{self, ETHERNET, Learning, Machine, PortQueue};
 
 /// Packets that wait in a machine before its card; its connections are asked for more only while there
 /// is room.
 const BEFORE_CARD: Limit = Limit::Packets(4);
 /// Packets the card has been given and not sent.
 const CARD: Limit = Limit::Packets(4);
-
-/// The address of a machine.
-pub(crate) fn address(machine: usize) -> Ipv4Addr {
-    Ipv4Addr::from(u32::from(FIRST_ADDRESS) + machine as u32)
-}
 
 /// Gives every machine its card, and plugs all cables in. `host_of` says which host a name is.
 pub(crate) fn fabric(
@@ -62,12 +59,13 @@ pub(crate) fn fabric(
             (index, link)
         };
     let mut cards = vec![None; hosts.len()];
-    for machine in machines {
+    for (position, machine) in machines.iter().enumerate() {
+        let Some(cable) = machine.cable() else { continue };
         let host = host_of(&machine.name);
-        let (index, link) = plug(machine.cable, &machine.name, Some(host), None);
+        let (index, link) = plug(*cable, &machine.name, Some(host), None);
         cards[host] = Some(index);
-        let position = index / 2;
-        attach(&mut hosts[host], machine, address(position), link, cx);
+        let facts = Card { link, rate: cable.rate, delay: cable.delay, mtu: cable.mtu };
+        attach(&mut hosts[host], facts, address(position), cx);
     }
     for (below, switch) in switches.iter().enumerate() {
         if let Some(cable) = switch.uplink {
@@ -75,11 +73,17 @@ pub(crate) fn fabric(
         }
     }
     fabric.cards = cards;
+    stations(plan, hosts, host_of, &mut fabric, cx, rng);
     for (index, cables) in cables_of.into_iter().enumerate() {
-        let ports =
-            (0..machines.len()).map(|m| port_to(plan, &fabric, &cables, index, m)).collect();
+        let host = |machine: usize| host_of(&machines[machine].name);
+        let learning = switches[index].learning;
+        let known = |m: usize| match learning {
+            Learning::Known => port_to(plan, &fabric, &cables, index, m, host(m)),
+            Learning::Learns => None,
+        };
+        let ports = (0..machines.len()).map(known).collect();
         let buffers = buffers(plan, &fabric, &cables, index, rng);
-        fabric.switches.push(Switch::new(buffers, cables, ports, plan.lab.warmup));
+        fabric.switches.push(Switch::new(buffers, cables, ports, learning, plan.lab.warmup));
     }
     fabric
 }
@@ -98,19 +102,83 @@ fn config(cable: &network::Cable, link: LinkId, direction: Direction) -> Channel
     }
 }
 
+/// Gives every machine on a segment its card. The segments' media come after the chips.
+fn stations(
+    plan: &Plan,
+    hosts: &mut [Host],
+    host_of: &dyn Fn(&str) -> usize,
+    fabric: &mut Fabric,
+    cx: &mut Context,
+    rng: &Rng,
+) {
+    let chips = plan.lab.chips.len();
+    let segments = plan.lab.segments.iter().enumerate();
+    fabric.segments = segments.map(|(i, segment)| Segment::new(chips + i, segment.rate)).collect();
+    let cables = fabric.cables.len();
+    for (position, machine) in plan.lab.machines.iter().enumerate() {
+        let Some(station) = machine.station() else { continue };
+        let segment = &plan.lab.segments[station.segment];
+        let host = host_of(&machine.name);
+        let index = fabric.cables.len();
+        let link = LinkId((plan.links.len() + cables / 2 + index - cables) as u16);
+        let rng = rng.fork("cable").fork(&machine.name);
+        let receiver =
+            station.recovery.map(|recovery| Receiver::new(recovery, rng.fork("receiver")));
+        let delay = segment.layout.propagation();
+        let wire = WireConfig { delay, ..WireConfig::default() };
+        let (rate, clocking) = (segment.rate, Clocking::Chip);
+        let direction = Direction::Up;
+        let framing = ETHERNET;
+        let config = ChannelConfig { link, direction, rate, framing, clocking, wire, queue: None };
+        let channel = Channel::new(config, rng.fork("up"));
+        let to = End::Segment(station.segment);
+        fabric.cables.push(Cable::new(channel, End::Host(host), to, link));
+        fabric.cards[host] = Some(index);
+        let taker = Station { host, link, cable: index, receiver };
+        fabric.segments[station.segment].join(position, taker);
+        let card = Card { link, rate, delay, mtu: station.mtu };
+        attach(&mut hosts[host], card, address(position), cx);
+    }
+}
+
+/// Stands the stations of every bus along it, at equal distances: those of links, then those of machines.
+pub(crate) fn place(plan: &Plan, fabric: &Fabric, media: &mut [Medium]) {
+    for (segment, taps) in plan.lab.segments.iter().zip(&fabric.segments) {
+        let (Layout::Bus(length), Medium::Cable(cable)) = (segment.layout, &mut media[taps.medium])
+        else {
+            continue;
+        };
+        let of_links = segment.links.iter().flat_map(|link| [2 * link, 2 * link + 1]);
+        let cards = taps.stations.iter().map(|station| slot(plan.links.len(), station.cable));
+        let slots: Vec<u16> = of_links.map(|slot| slot as u16).chain(cards).collect();
+        let last = slots.len().saturating_sub(1).max(1) as u64;
+        for (slot, nth) in slots.into_iter().zip(0..) {
+            cable.place(slot, Duration::from_nanos(length.as_nanos() * nth / last));
+        }
+    }
+}
+
+/// What a machine has to know of its card.
+struct Card {
+    link: LinkId,
+    rate: BitRate,
+    delay: Duration,
+    mtu: u16,
+}
+
 /// A machine's card: a bond of one member that everything leaves by.
-fn attach(host: &mut Host, machine: &Machine, address: Ipv4Addr, link: LinkId, cx: &mut Context) {
-    let cable = machine.cable;
+fn attach(host: &mut Host, card: Card, address: Ipv4Addr, cx: &mut Context) {
+    let link = card.link;
     let ingress = IngressConfig::DropTail(BEFORE_CARD);
-    let config = BondConfig { ingress, ..BondConfig::new(Mode::ActiveBackup, cable.mtu) };
+    let config = BondConfig { ingress, ..BondConfig::new(Mode::ActiveBackup, card.mtu) };
     let bond = Bond::new(Instant::ZERO, config);
     let id = host.attach(bond, address, Ipv4Addr::UNSPECIFIED, &[link]);
     host.set_default_route(id);
     let member = MemberConfig {
         link,
-        rate: cable.rate,
-        weight: cable.rate,
-        delay: cable.delay,
+        rate: card.rate,
+        weight: card.rate,
+        delay: card.delay,
         queue: CARD,
         priority: 0,
         framing: ETHERNET,
@@ -128,9 +196,10 @@ fn port_to(
     cables: &[usize],
     switch: usize,
     machine: usize,
+    host: usize,
 ) -> Option<u16> {
     let switches = &plan.lab.switches;
-    let home = plan.lab.machines[machine].cable.to;
+    let home = plan.lab.machines[machine].cable()?.to;
     if network::root(switches, home) != network::root(switches, switch) {
         return None;
     }
@@ -148,8 +217,7 @@ fn port_to(
     };
     let leads = |cable: &usize| match (fabric.cables[*cable].to, next) {
         (End::Port { switch, .. }, Some(next)) => switch == next,
-        // A machine's cable is plugged in at its own place, its way back right behind.
-        (End::Host(_), None) => *cable == 2 * machine + 1,
+        (End::Host(at), None) => at == host,
         _ => false,
     };
     cables.iter().position(leads).map(|port| port as u16)
@@ -158,7 +226,7 @@ fn port_to(
 /// The queues of a switch's ports, in its own memory or each in its own.
 fn buffers(plan: &Plan, fabric: &Fabric, cables: &[usize], index: usize, rng: &Rng) -> Buffers {
     let switch = &plan.lab.switches[index];
-    let mtu = plan.lab.machines.iter().map(|m| m.cable.mtu).max().unwrap_or(0);
+    let mtu = plan.lab.machines.iter().map(Machine::mtu).max().unwrap_or(0);
     let queues = cables.iter().map(|cable| {
         let rate = fabric.cables[*cable].channel.config().rate;
         let rng = rng.fork("switch").fork(&switch.name).fork(&cable.to_string());

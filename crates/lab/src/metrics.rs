@@ -2,6 +2,7 @@
 //! [`trunkline_plan::metric`], their meaning stands in `docs/plan.md`, section "Metrics".
 
 mod machine;
+mod segment;
 mod switched;
 
 use crate::apps::{App, bulk, ping};
@@ -91,11 +92,13 @@ pub(crate) fn measure(plan: &Plan, world: &World) -> Measured {
     let links = (0..plan.links.len())
         .map(|index| (plan.links[index].name.clone(), link_metrics(plan, world, index, end)));
     let ports = (0..plan.lab.machines.len()).filter_map(|m| switched::of_port(plan, world, m));
-    let links = links.chain(ports).collect();
     let hosts = plan.lab.slow.iter().filter_map(|slow| {
         Some((slow.name.clone(), machine::metrics(world, plan.lab.warmup, &slow.name)?))
     });
     let hosts = hosts.collect();
+    let segments = 0..plan.lab.segments.len();
+    let segments = segments.filter_map(|index| segment::of_segment(plan, world, index));
+    let links = links.chain(ports).chain(segments).collect();
     let virtual_time = end - Instant::ZERO;
     let packet_hops = world.packet_hops;
     Measured { flows, links, hosts, causes, failures, notes, tokens, packet_hops, virtual_time }

@@ -6,6 +6,7 @@
 
 mod cables;
 mod machine;
+mod segments;
 
 use crate::apps::{App, Call};
 use crate::cpu::Machine;
@@ -159,11 +160,12 @@ enum Source {
     App(usize),
     Fault(usize),
     Cable(usize),
+    Arrival(usize),
     Looks(usize),
 }
 
 impl Source {
-    const KINDS: u32 = 7;
+    const KINDS: u32 = 8;
 
     fn pack(self) -> u32 {
         let (kind, index) = match self {
@@ -173,7 +175,8 @@ impl Source {
             Source::App(i) => (3, i),
             Source::Fault(i) => (4, i),
             Source::Cable(i) => (5, i),
-            Source::Looks(i) => (6, i),
+            Source::Arrival(i) => (6, i),
+            Source::Looks(i) => (7, i),
         };
         index as u32 * Self::KINDS + kind
     }
@@ -187,6 +190,7 @@ impl Source {
             3 => Source::App(index),
             4 => Source::Fault(index),
             5 => Source::Cable(index),
+            6 => Source::Arrival(index),
             _ => Source::Looks(index),
         }
     }
@@ -300,7 +304,8 @@ impl World {
             Source::Medium(medium) => self.medium_due(medium),
             Source::App(app) => self.app_due(app),
             Source::Fault(fault) => self.fault_due(fault),
-            Source::Cable(cable) => self.cable_due(cable),
+            Source::Cable(cable) => self.cable_finished(cable),
+            Source::Arrival(cable) => self.cable_arrival(cable),
             Source::Looks(group) => self.look(group),
         }
         true
@@ -367,6 +372,10 @@ impl World {
 
     fn medium_due(&mut self, medium: usize) {
         while let Some((slot, outcome)) = self.media[medium].poll_finished(self.now) {
+            if let Some(card) = self.card_of(slot) {
+                self.card_finished(card, outcome);
+                continue;
+            }
             let (link, lane) = (usize::from(slot) / 2, usize::from(slot) % 2);
             if outcome == Outcome::GivenUp {
                 self.links[link].lanes[lane].channel.give_up();
@@ -493,7 +502,7 @@ impl World {
                 break;
             }
         }
-        let next = self.hosts[host].next_deadline();
+        let next = self.hosts[host].wake_at();
         self.arm(Source::Host(host), next);
     }
 

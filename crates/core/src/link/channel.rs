@@ -96,8 +96,6 @@ struct Serialising {
     len: u64,
     started: Instant,
     finishes: Option<Instant>,
-    /// When its last bit is out and for how long it kept a line busy, where that is not until it finishes.
-    passage: Option<Passage>,
     /// Why it will not reach the wire.
     lost: Option<DropReason>,
 }
@@ -112,6 +110,8 @@ pub struct Channel {
     state: LinkChange,
     queue: Option<Queue>,
     current: Option<Serialising>,
+    /// When its last bit is out and for how long it keeps a line busy, where that is not until it finishes.
+    passage: Option<Passage>,
     wire: Wire,
     stats: ChannelStats,
 }
@@ -135,6 +135,7 @@ impl Channel {
                 .queue
                 .map(|limit| Queue::DropTail(DropTail::new(limit.at_rate(config.rate)))),
             current: None,
+            passage: None,
             wire: Wire::new(config.wire, rng),
             stats: ChannelStats::default(),
         }
@@ -189,11 +190,12 @@ impl Channel {
         let bytes = cx.frames.bytes(frame);
         let elided = cx.frames.elided(frame);
         let len = bytes.len() as u64 + u64::from(elided);
-        let (bits, passage) = match &mut self.modem {
-            None => (self.framer.wire_bits(bytes, elided), None),
+        let bits = match &mut self.modem {
+            None => self.framer.wire_bits(bytes, elided),
             Some(modem) => {
                 let passage = modem.start(now, self.framer.frame(bytes, elided));
-                (passage.bits, Some(passage))
+                self.passage = Some(passage);
+                passage.bits
             }
         };
         if cx.trace.is_enabled() {
@@ -219,7 +221,7 @@ impl Channel {
                 (None, Started::OnChip { bits, rate })
             }
             Clocking::Modem(_) => {
-                let free = passage.map_or(now, |passage| passage.free);
+                let free = self.passage.map_or(now, |passage| passage.free);
                 (Some(free), Started::At(free))
             }
         };
@@ -228,7 +230,6 @@ impl Channel {
             len,
             started: now,
             finishes,
-            passage,
             lost: match self.state {
                 LinkChange::Up => None,
                 LinkChange::Down => Some(DropReason::LinkDown),
@@ -280,7 +281,7 @@ impl Channel {
     /// When the transmitter is idle.
     pub fn finish(&mut self, now: Instant, cx: &mut Context) -> u64 {
         let done = self.current.take().expect("a frame is being serialised");
-        let (out, busy) = match done.passage {
+        let (out, busy) = match self.passage.take() {
             None => (now, now - done.started),
             Some(passage) => (passage.out, passage.busy),
         };

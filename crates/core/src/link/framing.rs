@@ -192,11 +192,39 @@ impl Framed {
     }
 }
 
+/// What a packet takes on the line where only its length counts.
+#[derive(Clone, Copy, Debug)]
+struct ByLength {
+    /// Bytes around every packet, the gap included.
+    around: u64,
+    /// A shorter packet is filled up to this.
+    least: u64,
+    bits_per_byte: u64,
+}
+
+impl ByLength {
+    fn of(framing: &Framing) -> Option<ByLength> {
+        let header = framing.header;
+        let scans = matches!(header, Header::Slip | Header::Ppp(_));
+        (!scans && framing.compression == HeaderCompression::Off).then(|| ByLength {
+            around: header.len() + u64::from(framing.gap),
+            least: header.padding(0),
+            bits_per_byte: framing.line.bits_per_byte(),
+        })
+    }
+
+    const fn bits(&self, len: u64) -> u64 {
+        let filled = if len < self.least { self.least } else { len };
+        (filled + self.around) * self.bits_per_byte
+    }
+}
+
 /// Counts the bits of one frame after another on one line, and carries what the mean expansion of
 /// elided bytes leaves over, so that the long run is exact.
 #[derive(Clone, Debug)]
 pub struct Framer {
     framing: Framing,
+    by_length: Option<ByLength>,
     compressor: Option<Box<Compressor>>,
     /// Expansion not yet given out, in 256ths of a byte.
     carried: u64,
@@ -211,7 +239,7 @@ impl Framer {
                 Some(Box::new(Compressor::new(vj::SLOTS, SlotCompression::Allowed)))
             }
         };
-        Framer { framing, compressor, carried: 0 }
+        Framer { framing, by_length: ByLength::of(&framing), compressor, carried: 0 }
     }
 
     /// The framing it counts by.
@@ -221,7 +249,11 @@ impl Framer {
 
     /// Bits on the wire for a packet of `bytes` (scanned exactly) and `elided` bytes behind them, with the
     /// gap after it.
+    #[inline]
     pub fn wire_bits(&mut self, bytes: &[u8], elided: u32) -> u64 {
+        if let Some(cost) = &self.by_length {
+            return cost.bits(bytes.len() as u64 + u64::from(elided));
+        }
         let framed = self.frame(bytes, elided);
         (framed.len() + u64::from(self.framing.gap)) * self.framing.line.bits_per_byte()
     }

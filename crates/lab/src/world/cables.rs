@@ -1,20 +1,15 @@
 //! What happens on cables: frames come in at machines and switches, and transmitters finish.
 
 use super::{Source, World};
-use crate::fabric::{End, FIRST_ADDRESS};
+use crate::fabric::End;
+use crate::fabric::address::{Destination, destination, source};
 use trunkline_core::frame::Frame;
+use trunkline_core::link::Started;
 use trunkline_core::work::DropReason;
 
-/// Where an IPv4 header has its destination.
-const DESTINATION_OFFSET: usize = 16;
-
 impl World {
-    /// A cable's transmitter has finished, or a frame arrives at its other end.
-    pub(super) fn cable_due(&mut self, cable: usize) {
-        let this = &self.fabric.cables[cable];
-        if this.channel.finishes().is_some_and(|at| at <= self.now) {
-            self.cable_finished(cable);
-        }
+    /// A frame arrives at the other end of a cable.
+    pub(super) fn cable_arrival(&mut self, cable: usize) {
         while let Some(frame) = self.fabric.cables[cable].channel.poll_arrival(self.now) {
             match self.fabric.cables[cable].to {
                 End::Host(host) => {
@@ -26,18 +21,19 @@ impl World {
                     self.hosts[host].handle_frame(self.now, &mut self.cx, link, frame);
                     self.serve(host);
                 }
-                End::Port { switch, .. } => self.forward(switch, frame),
+                End::Port { switch, port } => self.forward(switch, port, frame),
+                End::Segment(segment) => self.heard(segment, cable, frame),
             }
         }
-        self.arm_cable(cable);
+        self.arm_arrival(cable);
     }
 
-    fn arm_cable(&mut self, cable: usize) {
-        let next = self.fabric.cables[cable].channel.next_timeout();
-        self.arm(Source::Cable(cable), next);
+    fn arm_arrival(&mut self, cable: usize) {
+        let next = self.fabric.cables[cable].channel.wire().next_arrival();
+        self.arm(Source::Arrival(cable), next);
     }
 
-    fn start_on(&mut self, cable: usize, frame: Frame) {
+    pub(super) fn start_on(&mut self, cable: usize, frame: Frame) {
         self.packet_hops += 1;
         let this = &mut self.fabric.cables[cable];
         let started = this.channel.start(self.now, &mut self.cx, frame);
@@ -45,24 +41,18 @@ impl World {
             let ends = [this.from, this.to].map(End::host);
             self.cards_move(ends, self.cx.frames.len(frame) as u64, started);
         }
-        self.arm_cable(cable);
-    }
-
-    /// The processor of a host is done with a frame for its cable.
-    pub(super) fn give_cable(&mut self, host: usize, frame: Frame) {
-        let Some(cable) = self.fabric.cards.get(host).copied().flatten() else {
-            return self.cx.drop_frame(frame, DropReason::NoMember);
-        };
-        match self.fabric.cables[cable].channel.idle() {
-            true => self.start_on(cable, frame),
-            false => self.fabric.cables[cable].handed.push_back(frame),
+        match started {
+            Started::At(finishes) => self.arm(Source::Cable(cable), Some(finishes)),
+            Started::OnChip { bits, rate } => self.start_on_segment(cable, bits, rate),
         }
     }
 
     /// A frame has left a transmitter: on with the next. A host is told when its burst is out.
-    fn cable_finished(&mut self, cable: usize) {
+    pub(super) fn cable_finished(&mut self, cable: usize) {
         let this = &mut self.fabric.cables[cable];
         let bytes = this.channel.finish(self.now, &mut self.cx);
+        self.arm_arrival(cable);
+        let this = &mut self.fabric.cables[cable];
         match this.from {
             End::Port { switch, port } => {
                 let next = self.fabric.switches[switch].pop(self.now, &mut self.cx, port);
@@ -70,6 +60,7 @@ impl World {
                     self.start_on(cable, frame);
                 }
             }
+            End::Segment(_) => unreachable!("a segment sends nothing of its own"),
             End::Host(host) if self.machines[host].is_some() => {
                 let (link, next) = (this.link, this.handed.pop_front());
                 if let Some(frame) = next {
@@ -89,22 +80,54 @@ impl World {
         }
     }
 
-    /// A frame has come in at a switch.
-    fn forward(&mut self, switch: usize, frame: Frame) {
-        let bytes = self.cx.frames.bytes(frame);
-        let destination = bytes.get(DESTINATION_OFFSET..).and_then(<[u8]>::first_chunk::<4>);
-        let offset = destination.map_or(u32::MAX, |bytes| {
-            u32::from_be_bytes(*bytes).wrapping_sub(u32::from(FIRST_ADDRESS))
-        });
+    /// A frame has come in at a port of a switch.
+    fn forward(&mut self, switch: usize, from: usize, frame: Frame) {
+        let to = destination(&self.cx, frame);
         let this = &mut self.fabric.switches[switch];
-        let Some(port) = this.port_to(offset as usize) else {
-            return self.cx.drop_frame(frame, DropReason::NotForUs);
+        this.learn(from, || source(&self.cx, frame));
+        let known = match to {
+            Destination::Machine(machine) => this.port_to(machine),
+            Destination::All => None,
         };
+        match known {
+            Some(port) => self.forward_to(switch, port, frame),
+            None => self.flood(switch, from, to, frame),
+        }
+    }
+
+    /// Sends a frame out at all ports but the one it came from, if it is for everybody or for somebody the switch
+    /// may yet hear from.
+    fn flood(&mut self, switch: usize, from: usize, to: Destination, frame: Frame) {
+        let this = &self.fabric.switches[switch];
+        let ports = if to == Destination::All || this.learns() { this.len() } else { 0 };
+        for port in (0..ports).filter(|port| *port != from) {
+            let copy = self.cx.frames.duplicate(frame);
+            self.forward_to(switch, port, copy);
+        }
+        match ports {
+            0 => self.cx.drop_frame(frame, DropReason::NotForUs),
+            _ => self.cx.frames.remove(frame),
+        }
+    }
+
+    fn forward_to(&mut self, switch: usize, port: usize, frame: Frame) {
+        let this = &mut self.fabric.switches[switch];
         let cable = this.cable(port);
         if self.fabric.cables[cable].channel.idle() && this.is_empty(port) {
             return self.start_on(cable, frame);
         }
         this.push(self.now, &mut self.cx, port, frame);
+    }
+
+    /// The processor of a host is done with a frame for its cable.
+    pub(super) fn give_cable(&mut self, host: usize, frame: Frame) {
+        let Some(cable) = self.fabric.cards.get(host).copied().flatten() else {
+            return self.cx.drop_frame(frame, DropReason::NoMember);
+        };
+        match self.fabric.cables[cable].channel.idle() {
+            true => self.start_on(cable, frame),
+            false => self.fabric.cables[cable].handed.push_back(frame),
+        }
     }
 
     /// Asks a host for a burst for its card. Answers whether it had one.

@@ -25,9 +25,19 @@ impl World {
         let now = self.now;
         let machine = self.machines[host].as_mut().expect("a host that takes time");
         if let Err(frame) = machine.frame_arrived(now, link, frame) {
-            self.cx.drop_frame(frame, DropReason::QueueFull);
+            self.cx.drop_frame(frame, DropReason::Overrun);
         }
         self.turn(host);
+    }
+
+    /// A frame has come in from a segment at a host that takes time: who would take it was not known before,
+    /// so the card's share of the bus is taken now.
+    pub(super) fn machine_heard(&mut self, host: usize, link: LinkId, from: usize, frame: Frame) {
+        let bytes = self.cx.frames.len(frame) as u64;
+        let rate = self.fabric.cables[from].channel.config().rate;
+        let lasts = Started::At(self.now + rate.time_for_bits(8 * bytes));
+        self.cards_move([Some(host), None], bytes, lasts);
+        self.machine_received(host, link, frame);
     }
 
     /// A card of a host that takes time has sent a frame.

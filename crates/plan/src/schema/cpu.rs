@@ -1,5 +1,6 @@
 //! `cpu` of a host: a ready cost table by its name, or one of the plan's own.
 
+use super::Scope;
 use crate::cpu::{self, CostTable, Item, PER_BYTE_FORM, READY, Ready, SlowHost, Unit};
 use crate::diagnostic::{Problem, Problems, nearest};
 use crate::model::{Bond, Link, LinkKind};
@@ -17,30 +18,55 @@ const FRAMES_MAX: u64 = 1 << 16;
 /// The largest number of bytes.
 const BYTES_MAX: u64 = 1 << 20;
 
-/// A table, and the ready one it was begun with.
-pub(super) type Costs = (CostTable, Option<&'static Ready>);
+/// Takes note of the cost table of a host, where it has one.
+pub(super) fn cpu(s: &mut Section<'_>, scope: &mut Scope, problems: &mut Problems) {
+    let Some(node) = s.node("cpu") else { return };
+    let costs = match node.as_text() {
+        Some(_) => s.opt(problems, "cpu", ready).map(|named| (CostTable::ready(named), Some(named))),
+        None => s.section(problems, "cpu").and_then(|section| table(section, problems)),
+    };
+    let name = s.table().name().map(str::to_owned);
+    scope.slow.extend(name.zip(costs).map(|(name, (costs, base))| SlowHost { name, costs, base }));
+}
 
-/// The cost table of a host, where it has one.
-pub(super) fn cpu(s: &mut Section<'_>, problems: &mut Problems) -> Option<Costs> {
-    let node = s.node("cpu")?;
-    if node.as_text().is_some() {
-        let named = s.opt(problems, "cpu", ready)?;
-        return Some((CostTable::ready(named), Some(named)));
+/// Whether a host is described that is an end of a bond, and plugged in nowhere.
+pub(super) fn is_end(s: &Section<'_>, bonds: &[Bond]) -> bool {
+    let name = s.table().name();
+    let is_end = |bond: &Bond| bond.ends.iter().any(|end| Some(end.as_str()) == name);
+    s.table().node("link").is_none() && bonds.iter().any(is_end)
+}
+
+/// An end of a bond that has a cost table.
+pub(super) fn end(mut s: Section<'_>, scope: &mut Scope, problems: &mut Problems) {
+    super::lab::name(&mut s, "host", scope, problems);
+    if s.node("cpu").is_none() {
+        let problem = Problem::new(s.place, s.key("cpu"), "`cpu` is missing");
+        let forms = ["cpu = \"sun-3/60\" for an end of a bond", "`link` for a host of its own"];
+        problems.push(problem.accepted(forms));
     }
-    let mut table = s.section(problems, "cpu")?;
-    let named = table.opt(problems, "base", ready);
+    cpu(&mut s, scope, problems);
+    s.node("count");
+    s.finish(problems);
+}
+
+/// A plan's own table, and the ready one it begins with.
+fn table(
+    mut s: Section<'_>,
+    problems: &mut Problems,
+) -> Option<(CostTable, Option<&'static Ready>)> {
+    let named = s.opt(problems, "base", ready);
     let base = named.map(CostTable::ready);
-    let is_lost = base.is_none() && table.table().node("base").is_some();
+    let is_lost = base.is_none() && s.table().node("base").is_some();
     let mut values = [Some(0); Item::ALL.len()];
     for (item, value) in Item::ALL.into_iter().zip(&mut values) {
         let key = item.key();
         *value = match &base {
-            Some(base) => Some(table.or(problems, key, base.value(item), taken(item))),
-            None if is_lost => table.opt(problems, key, taken(item)),
-            None => table.req(problems, key, form(item), taken(item)),
+            Some(base) => Some(s.or(problems, key, base.value(item), taken(item))),
+            None if is_lost => s.opt(problems, key, taken(item)),
+            None => s.req(problems, key, form(item), taken(item)),
         };
     }
-    table.finish(problems);
+    s.finish(problems);
     let values: Option<Vec<u64>> = values.into_iter().collect();
     let values = values.and_then(|values| values.try_into().ok());
     values.map(|values| (CostTable::new(values), named))

@@ -46,7 +46,7 @@ pub(super) fn lab(
     let chips = chips(&mut s, scope, problems);
     let segments = segment::segments(&mut s, scope, &chips, problems);
     let faults = faults(&mut s, scope, problems);
-    let network = network(&mut s, scope, bonds, problems);
+    let network = network(&mut s, scope, &segments, bonds, problems);
     let ends = Ends { bonds, network: &network };
     let flows = s.sections(problems, "flow");
     let flows: Vec<Option<Flow>> =
@@ -59,7 +59,7 @@ pub(super) fn lab(
         s.node(key);
     }
     s.finish(problems);
-    let Network { switches, machines, slow, .. } = network;
+    let Network { switches, machines, .. } = network;
     Some(Lab {
         seed,
         duration,
@@ -71,7 +71,7 @@ pub(super) fn lab(
         faults,
         switches,
         machines,
-        slow,
+        slow: std::mem::take(&mut scope.slow),
         groups: all(groups)?,
         expects: all(expects)?,
     })
@@ -230,11 +230,12 @@ fn flow(
         let problem = Problem::new(section.place, s.key("tcp"), "a ping has no `tcp`");
         problems.push(problem.accepted(["`tcp` for app kind \"bulk\""]));
     }
-    if let (Some(App::Ping(_)), Some(Route::Switches { from, .. })) = (&app, &route)
+    if let (Some(App::Ping(_) | App::Web(_)), Some(Route::Switches { from, .. })) = (&app, &route)
         && from.len() > 1
     {
         let place = s.node("from").map_or(s.place, |node| node.place);
-        let problem = Problem::new(place, s.key("from"), "a ping comes from one host");
+        let message = "such a flow comes from one host";
+        let problem = Problem::new(place, s.key("from"), message);
         let found = format!("{} hosts", from.len());
         problems.push(problem.found(found).accepted(["the name of one host"]));
     }
@@ -252,7 +253,7 @@ fn start_jitter(s: &mut Section<'_>, route: Option<&Route>, problems: &mut Probl
         _ => Duration::ZERO,
     };
     if let (Some(node), Some(Route::Bond { .. })) = (s.node("start_jitter"), route) {
-        let message = "`start_jitter` is for flows between hosts at switches";
+        let message = "`start_jitter` is for flows between hosts";
         let problem = Problem::new(node.place, s.key("start_jitter"), message);
         problems.push(problem.accepted(["`start`"]));
     }
@@ -300,7 +301,7 @@ fn owners<'n>(scope: &'n Scope, flows: &[Option<Flow>]) -> Vec<(&'n str, Owner)>
         "bond" => Owner::Bond,
         "chip" => Owner::Chip,
         "switch" => Owner::Switch,
-        "host" if scope.slow.iter().any(|slow| slow == name) => Owner::Slow,
+        "host" if scope.slow.iter().any(|slow| slow.name == name) => Owner::Slow,
         "host" => Owner::Machine,
         "group" => Owner::Group,
         "segment" => Owner::Segment,

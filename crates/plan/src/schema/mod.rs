@@ -16,9 +16,11 @@ mod queue;
 mod route;
 mod segment;
 mod serial;
+mod station;
 mod tcp;
 mod tunnel;
 
+use crate::cpu::SlowHost;
 use crate::diagnostic::{Problem, Problems};
 use crate::model::{BONDS_PER_END_MAX, Bond, End, Link, LinkKind, Plan, Trunk};
 use crate::overlay::matches_glob;
@@ -64,7 +66,7 @@ struct Scope {
     /// What the ports of switches are called: `SWITCH.HOST`.
     ports: Vec<String>,
     /// Hosts with a cost table.
-    slow: Vec<String>,
+    slow: Vec<SlowHost>,
 }
 
 impl Scope {

@@ -1,11 +1,12 @@
-//! `[[lab.switch]]` and `[[lab.host]]`: full-duplex Ethernet.
+//! `[[lab.switch]]` and `[[lab.host]]`: full-duplex Ethernet, and hosts on segments.
 
 use super::queue::{Place as QueuePlace, queue};
-use super::{Scope, cpu};
-use crate::cpu::SlowHost;
+use super::{Scope, cpu, station};
 use crate::diagnostic::{Problem, Problems, nearest};
-use crate::model::{Bond, Discipline};
-use crate::network::{self, Cable, Machine, Memory, PortClass, PortQueue, Switch, Waiting};
+use crate::model::{Bond, Discipline, Segment};
+use crate::network::{
+    self, Cable, Learning, Machine, Memory, Plug, PortClass, PortQueue, Switch, Waiting,
+};
 use crate::reader::{self, Section, Taken, Unfit};
 use crate::source::Place;
 use crate::tree::{Node, Value};
@@ -32,7 +33,8 @@ const ALPHA_PARTS: f64 = 1_000_000.0;
 pub(super) struct Network {
     pub(super) switches: Vec<Switch>,
     pub(super) machines: Vec<Machine>,
-    pub(super) slow: Vec<SlowHost>,
+    /// The names of the segments.
+    pub(super) segments: Vec<String>,
     /// Whether a switch or machine was left out because it is wrong.
     pub(super) is_partial: bool,
 }
@@ -40,6 +42,7 @@ pub(super) struct Network {
 pub(super) fn network(
     s: &mut Section<'_>,
     scope: &mut Scope,
+    segments: &[Segment],
     bonds: &[Bond],
     problems: &mut Problems,
 ) -> Network {
@@ -48,7 +51,8 @@ pub(super) fn network(
         .iter()
         .filter_map(|s| Some(s.table().node("name")?.as_text()?.to_owned()))
         .collect();
-    let mut network = Network::default();
+    let segments = segments.iter().map(|segment| segment.name.clone()).collect();
+    let mut network = Network { segments, ..Network::default() };
     let mut places = Vec::new();
     let count = sections.len();
     for section in sections {
@@ -63,19 +67,15 @@ pub(super) fn network(
         check_loops(&network.switches, &places, problems);
     }
     for section in s.sections(problems, "host") {
-        if is_end(&section, bonds) {
-            let slow = end(section, scope, problems);
-            network.slow.extend(slow);
+        if cpu::is_end(&section, bonds) {
+            cpu::end(section, scope, problems);
             continue;
         }
         let machine = machine(section, &names, &network, &places, scope, problems);
         network.is_partial |= machine.is_none();
-        let (machine, slow) = machine.unzip();
         network.machines.extend(machine);
-        network.slow.extend(slow.flatten());
     }
     let machines = network.machines.iter();
-    scope.slow = network.slow.iter().map(|slow| slow.name.clone()).collect();
     scope.ports = machines.filter_map(|m| network::port_name(&network.switches, m)).collect();
     network
 }
@@ -97,7 +97,12 @@ fn switch(
         Some(section) => port_of(section, Limit::Bytes(room), problems),
         None => (PortQueue::One(drop_tail(Limit::Bytes(room))), None),
     };
-    let uplink = s.section(problems, "link").map(|s| cable(s, names, problems));
+    let link = link(&mut s, "a switch has one way towards the root of its tree", problems);
+    let uplink = link.map(|s| cable(s, names, &[], problems));
+    let learning = match s.or(problems, "learning", false, reader::flag) {
+        true => Learning::Learns,
+        false => Learning::Known,
+    };
     s.node("count");
     s.later(&["lag", "trunk"]);
     s.finish(problems);
@@ -105,7 +110,7 @@ fn switch(
         Some(cable) => Some(cable?),
         None => None,
     };
-    Some((Switch { name: name?, memory: memory.flatten(), queue, uplink }, rate))
+    Some((Switch { name: name?, memory: memory.flatten(), queue, learning, uplink }, rate))
 }
 
 const fn drop_tail(limit: Limit) -> Waiting {
@@ -202,14 +207,31 @@ fn dscps(is_last: bool) -> impl Fn(&Node) -> Taken<Vec<u8>> {
     }
 }
 
-/// `link = { to, rate, delay, jitter, mtu }` of a machine or a switch.
-fn cable(mut s: Section<'_>, names: &[String], problems: &mut Problems) -> Option<Cable> {
+/// Two uplinks are a loop, or two trees in one: nothing here says which of the two ways a packet takes.
+fn link<'t>(s: &mut Section<'t>, why: &str, problems: &mut Problems) -> Option<Section<'t>> {
+    let Some(node) = s.node("link").filter(|node| node.as_array().is_some()) else {
+        return s.section(problems, "link");
+    };
+    let problem = Problem::new(node.place, s.key("link"), format!("several `link`s: {why}"));
+    problems.push(problem.accepted(["link = { … }, once"]));
+    None
+}
+
+/// `link = { to, rate, delay, jitter, mtu }` of a machine or a switch. It may lead to what has one of `names`;
+/// `others` would have been good names too.
+fn cable(
+    mut s: Section<'_>,
+    names: &[String],
+    others: &[String],
+    problems: &mut Problems,
+) -> Option<Cable> {
     let to = s.req(problems, "to", "\"SWITCH\"", |node| {
         let name = reader::text(node)?;
-        names.iter().position(|known| *known == name).ok_or_else(|| Unfit {
-            message: format!("\"{name}\" is no switch"),
-            accepted: names.to_vec(),
-            nearest: nearest(&name, names),
+        names.iter().position(|known| *known == name).ok_or_else(|| {
+            let what = if others.is_empty() { "no switch" } else { "no switch and no segment" };
+            let known = [names, others].concat();
+            let nearest = nearest(&name, &known);
+            Unfit { message: format!("\"{name}\" is {what}"), accepted: known, nearest }
         })
     });
     let rate = s.req(problems, "rate", "\"10gbit\"", reader::rate);
@@ -220,32 +242,6 @@ fn cable(mut s: Section<'_>, names: &[String], problems: &mut Problems) -> Optio
     Some(Cable { to: to?, rate: rate?, delay, jitter, mtu })
 }
 
-/// Whether a host is described that is an end of a bond, and at no switch.
-fn is_end(s: &Section<'_>, bonds: &[Bond]) -> bool {
-    let name = s.table().name();
-    let is_end = |bond: &Bond| bond.ends.iter().any(|end| Some(end.as_str()) == name);
-    s.table().node("link").is_none() && bonds.iter().any(is_end)
-}
-
-/// An end of a bond that has a cost table.
-fn end(mut s: Section<'_>, scope: &mut Scope, problems: &mut Problems) -> Option<SlowHost> {
-    let name = super::lab::name(&mut s, "host", scope, problems);
-    if s.node("cpu").is_none() {
-        let problem = Problem::new(s.place, s.key("cpu"), "`cpu` is missing");
-        let form = "cpu = \"sun-3/60\" for an end of a bond, `link` for a host at a switch";
-        problems.push(problem.accepted([form]));
-    }
-    let costs = cpu::cpu(&mut s, problems);
-    s.node("count");
-    s.finish(problems);
-    slow_host(&name?, costs)
-}
-
-fn slow_host(name: &str, costs: Option<cpu::Costs>) -> Option<SlowHost> {
-    let (costs, base) = costs?;
-    Some(SlowHost { name: name.to_owned(), costs, base })
-}
-
 fn machine(
     mut s: Section<'_>,
     names: &[String],
@@ -253,23 +249,28 @@ fn machine(
     places: &[(Place, PortRate)],
     scope: &mut Scope,
     problems: &mut Problems,
-) -> Option<(Machine, Option<SlowHost>)> {
+) -> Option<Machine> {
     let name = super::lab::name(&mut s, "host", scope, problems);
     let place = s.node("link").map_or(s.place, |node| node.place);
     let key = s.key("link");
-    let cable = match s.section(problems, "link") {
-        Some(section) => cable(section, names, problems),
+    let plug = match link(&mut s, "a host has one card", problems) {
+        Some(section) => plug(section, names, &network.segments, problems),
+        None if s.node("link").is_some() => None,
         None => {
             let problem = Problem::new(s.place, s.key("link"), "`link` is missing");
-            let form = "link = { to = \"SWITCH\", rate = \"10gbit\", delay = \"5us\" }";
-            problems.push(problem.accepted([form]));
+            let forms = [
+                "link = { to = \"SWITCH\", rate = \"10gbit\", delay = \"5us\" }",
+                "link = { to = \"SEGMENT\" }",
+            ];
+            problems.push(problem.accepted(forms));
             None
         }
     };
     s.node("count");
-    let costs = cpu::cpu(&mut s, problems);
+    cpu::cpu(&mut s, scope, problems);
     s.finish(problems);
-    let cable = cable?;
+    let plug = plug?;
+    let Plug::Cable(cable) = plug else { return Some(Machine { name: name?, plug }) };
     let port = places.get(cable.to).filter(|_| !network.is_partial).and_then(|(_, rate)| *rate);
     if let Some(rate) = port.filter(|rate| *rate != cable.rate) {
         let message = "a cable has one rate at both ends: that of the switch's port is another";
@@ -280,9 +281,21 @@ fn machine(
     if let Some(switch) = network.switches.get(cable.to).filter(|_| !network.is_partial) {
         check_marks(switch, &cable, place, problems);
     }
-    let name = name?;
-    let slow = slow_host(&name, costs);
-    Some((Machine { name, cable }, slow))
+    Some(Machine { name: name?, plug })
+}
+
+/// `link` of a machine: a cable to a switch, or a segment.
+fn plug(
+    s: Section<'_>,
+    switches: &[String],
+    segments: &[String],
+    problems: &mut Problems,
+) -> Option<Plug> {
+    let to = s.table().node("to").and_then(Node::as_text);
+    match segments.iter().position(|segment| to == Some(segment)) {
+        Some(at) => Some(Plug::Station(station::station(s, at, (MTU, MTU_MAX), problems))),
+        None => cable(s, switches, segments, problems).map(Plug::Cable),
+    }
 }
 
 /// A threshold in packets, of a queue that is limited in bytes, has to be reached before that is full.
