@@ -8,6 +8,7 @@ use crate::apps::streams::Streams;
 use crate::apps::web::Web;
 use crate::apps::{App, bulk::Bulk, ping::Ping};
 use crate::cabling::{fabric, place};
+use crate::cpu::Machine;
 use crate::fabric::address::address;
 use crate::look::Looks;
 use crate::one_way;
@@ -84,6 +85,10 @@ pub fn world(plan: &Plan, seed: u64) -> World {
     world.looks = looks.map(|group| Looks::new(group.flows.clone(), group.interval)).collect();
     for &member in plan.bonds.iter().flat_map(|bond| &bond.members) {
         world.enslave(member);
+    }
+    for slow in &plan.lab.slow {
+        let machine = Machine::new(&slow.name, slow.costs.clone(), plan.lab.warmup);
+        world.slow_down(host_of(&slow.name), machine);
     }
     world.faults = plan.lab.faults.iter().map(fault).collect();
     for (index, flow) in plan.lab.flows.iter().enumerate() {
