@@ -74,6 +74,8 @@ impl World {
             Destination::All => None,
         };
         match known {
+            // It has been sent to all ports, and is there already.
+            Some(port) if port == from => self.cx.drop_frame(frame, DropReason::NotForUs),
             Some(port) => self.forward_to(switch, port, frame),
             None => self.flood(switch, from, to, frame),
         }
