@@ -62,6 +62,7 @@ fn the_tables_of_metrics_have_every_name_and_no_other() {
     let mut known = BTreeMap::from([
         ("A `bulk` flow", metric::BULK.to_vec()),
         ("A `bulk` flow between hosts", metric::STREAMS.to_vec()),
+        ("A `datagrams` flow", metric::DATAGRAMS.to_vec()),
         ("A `ping` flow", metric::PING.to_vec()),
         ("request-response", metric::REQUESTS.to_vec()),
         ("connect", metric::ATTEMPTS.to_vec()),

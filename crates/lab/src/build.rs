@@ -323,9 +323,7 @@ fn switched(
             let one = |(machine, host): &(usize, usize)| {
                 Bulk::new(*bulk, [*host, receiver], tcp.clone(), remote, start(*machine), warmup)
             };
-            let addresses = senders.iter().map(|(machine, _)| address(*machine).into());
-            let bulks = senders.iter().map(one).collect();
-            App::Streams(Streams::new(bulks, addresses.collect(), port))
+            App::Streams(streams(senders, one, port))
         }
         model::App::Requests(requests) => {
             let server = |(machine, host): &(usize, usize)| {
@@ -362,6 +360,16 @@ fn switched(
             )))
         }
     }
+}
+
+/// Files from several machines, by machine and host, of which each is as `one` says.
+fn streams(
+    senders: &[(usize, usize)],
+    one: impl Fn(&(usize, usize)) -> Bulk,
+    port: u16,
+) -> Streams {
+    let addresses = senders.iter().map(|(machine, _)| address(*machine).into());
+    Streams::new(senders.iter().map(one).collect(), addresses.collect(), port)
 }
 
 /// Gives a host a UDP socket, and what such need.
