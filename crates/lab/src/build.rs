@@ -326,6 +326,7 @@ fn switched(
         let mut rng = rng.fork(&plan.lab.machines[machine].name);
         flow.start + Duration::from_nanos(rng.between(0, flow.start_jitter.as_nanos()))
     };
+    let times = [start(senders[0].0), warmup];
     let hosts: Vec<usize> = senders.iter().map(|(_, host)| *host).collect();
     match &flow.app {
         model::App::Ping(ping) => {
@@ -352,25 +353,22 @@ fn switched(
         model::App::Web(web) => {
             let (machine, host) = senders[0];
             world.hosts[host].listen(port, tcp.clone());
-            let times = [start(machine), warmup];
             App::Web(Box::new(Web::new(*web, [host, receiver], tcp.clone(), at(machine), times)))
         }
         model::App::Attempts(attempts) => {
             world.hosts[receiver].listen(port, tcp.clone());
-            let times = [start(senders[0].0), warmup];
             let attempts = Attempts::new(*attempts, hosts, receiver, tcp.clone(), remote, times);
             App::Attempts(Box::new(attempts))
         }
         model::App::Datagrams(datagrams) => {
             bind(&mut world.hosts[receiver], port);
-            let (to, times) = (SocketAddrV4::new(address(to), port), [start(senders[0].0), warmup]);
+            let to = SocketAddrV4::new(address(to), port);
             let rng = rng.fork("datagrams");
             let datagrams = Datagrams::new(datagrams.clone(), hosts, receiver, to, times, rng);
             App::Datagrams(Box::new(datagrams))
         }
         model::App::Messages(messages) => {
             world.hosts[receiver].listen(port, tcp.clone());
-            let times = [start(senders[0].0), warmup];
             let rng = rng.fork("messages");
             let (messages, tcp) = (*messages, tcp.clone());
             App::Messages(Box::new(Messages::new(
