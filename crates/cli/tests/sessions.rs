@@ -24,6 +24,7 @@ const READY: &[&str] = &[
     "vegas-lan",
     "vegas-vs-reno",
     "sb1000",
+    "jacobson-sun3",
     "shared-ethernet",
     "eql-two-modems",
     "udp-two-paths",

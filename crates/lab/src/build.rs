@@ -8,6 +8,7 @@ use crate::apps::streams::Streams;
 use crate::apps::web::Web;
 use crate::apps::{App, bulk::Bulk, ping::Ping};
 use crate::cabling::{fabric, place};
+use crate::cpu::Machine;
 use crate::fabric::address::address;
 use crate::look::Looks;
 use crate::one_way;
@@ -84,6 +85,10 @@ pub fn world(plan: &Plan, seed: u64) -> World {
     world.looks = looks.map(|group| Looks::new(group.flows.clone(), group.interval)).collect();
     for &member in plan.bonds.iter().flat_map(|bond| &bond.members) {
         world.enslave(member);
+    }
+    for slow in &plan.lab.slow {
+        let machine = Machine::new(&slow.name, slow.costs.clone(), plan.lab.warmup);
+        world.slow_down(host_of(&slow.name), machine);
     }
     world.faults = plan.lab.faults.iter().map(fault).collect();
     for (index, flow) in plan.lab.flows.iter().enumerate() {
@@ -321,6 +326,7 @@ fn switched(
         let mut rng = rng.fork(&plan.lab.machines[machine].name);
         flow.start + Duration::from_nanos(rng.between(0, flow.start_jitter.as_nanos()))
     };
+    let times = [start(senders[0].0), warmup];
     let hosts: Vec<usize> = senders.iter().map(|(_, host)| *host).collect();
     match &flow.app {
         model::App::Ping(ping) => {
@@ -347,25 +353,22 @@ fn switched(
         model::App::Web(web) => {
             let (machine, host) = senders[0];
             world.hosts[host].listen(port, tcp.clone());
-            let times = [start(machine), warmup];
             App::Web(Box::new(Web::new(*web, [host, receiver], tcp.clone(), at(machine), times)))
         }
         model::App::Attempts(attempts) => {
             world.hosts[receiver].listen(port, tcp.clone());
-            let times = [start(senders[0].0), warmup];
             let attempts = Attempts::new(*attempts, hosts, receiver, tcp.clone(), remote, times);
             App::Attempts(Box::new(attempts))
         }
         model::App::Datagrams(datagrams) => {
             bind(&mut world.hosts[receiver], port);
-            let (to, times) = (SocketAddrV4::new(address(to), port), [start(senders[0].0), warmup]);
+            let to = SocketAddrV4::new(address(to), port);
             let rng = rng.fork("datagrams");
             let datagrams = Datagrams::new(datagrams.clone(), hosts, receiver, to, times, rng);
             App::Datagrams(Box::new(datagrams))
         }
         model::App::Messages(messages) => {
             world.hosts[receiver].listen(port, tcp.clone());
-            let times = [start(senders[0].0), warmup];
             let rng = rng.fork("messages");
             let (messages, tcp) = (*messages, tcp.clone());
             App::Messages(Box::new(Messages::new(

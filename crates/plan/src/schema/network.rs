@@ -1,9 +1,9 @@
 //! `[[lab.switch]]` and `[[lab.host]]`: full-duplex Ethernet, and hosts on segments.
 
 use super::queue::{Place as QueuePlace, queue};
-use super::{Scope, station};
+use super::{Scope, cpu, station};
 use crate::diagnostic::{Problem, Problems, nearest};
-use crate::model::{Discipline, Segment};
+use crate::model::{Bond, Discipline, Segment};
 use crate::network::{
     self, Cable, Learning, Machine, Memory, Plug, PortClass, PortQueue, Switch, Waiting,
 };
@@ -43,6 +43,7 @@ pub(super) fn network(
     s: &mut Section<'_>,
     scope: &mut Scope,
     segments: &[Segment],
+    bonds: &[Bond],
     problems: &mut Problems,
 ) -> Network {
     let sections = s.sections(problems, "switch");
@@ -66,6 +67,10 @@ pub(super) fn network(
         check_loops(&network.switches, &places, problems);
     }
     for section in s.sections(problems, "host") {
+        if cpu::is_end(&section, bonds) {
+            cpu::end(section, scope, problems);
+            continue;
+        }
         let machine = machine(section, &names, &network, &places, scope, problems);
         network.is_partial |= machine.is_none();
         network.machines.extend(machine);
@@ -262,7 +267,7 @@ fn machine(
         }
     };
     s.node("count");
-    s.later(&["cpu"]);
+    cpu::cpu(&mut s, scope, problems);
     s.finish(problems);
     let plug = plug?;
     let Plug::Cable(cable) = plug else { return Some(Machine { name: name?, plug }) };
