@@ -42,17 +42,10 @@ pub fn world(plan: &Plan, seed: u64) -> World {
     // framing may have to escape, are no reason to differ.
     let rng = Rng::new(if plan.has_randomness() { seed } else { 0 });
     let mut cx = Context::new();
-    let ends = plan.bonds.iter().flat_map(|bond| &bond.ends);
-    let machines = plan.lab.machines.iter().map(|machine| &machine.name);
-    let mut unique: Vec<&str> = Vec::new();
-    for name in ends.chain(machines).map(String::as_str) {
-        if !unique.contains(&name) {
-            unique.push(name);
-        }
-    }
+    let names = host_names(plan);
     let mut hosts: Vec<Host> =
-        unique.iter().map(|name| Host::new(rng.fork("host").fork(name))).collect();
-    let host_of = |name: &str| unique.iter().position(|known| *known == name).unwrap_or(0);
+        names.iter().map(|name| Host::new(rng.fork("host").fork(name))).collect();
+    let host_of = |name: &str| names.iter().position(|known| *known == name).unwrap_or(0);
     let mut links: Vec<Option<Link>> = plan.links.iter().map(|_| None).collect();
     let addresses = addresses(plan);
     for (index, bond) in plan.bonds.iter().enumerate() {
@@ -108,6 +101,19 @@ pub fn world(plan: &Plan, seed: u64) -> World {
         }
     }
     world
+}
+
+/// The names of all hosts, each once: the ends of bonds, then the machines at switches and segments.
+fn host_names(plan: &Plan) -> Vec<&str> {
+    let ends = plan.bonds.iter().flat_map(|bond| &bond.ends);
+    let machines = plan.lab.machines.iter().map(|machine| &machine.name);
+    let mut names: Vec<&str> = Vec::new();
+    for name in ends.chain(machines).map(String::as_str) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
 }
 
 /// The chips, then the Ethernet segments, then the cables.
