@@ -68,7 +68,6 @@ fn the_tables_of_metrics_have_every_name_and_no_other() {
         ("connect", metric::ATTEMPTS.to_vec()),
         ("messages", metric::MESSAGES.to_vec()),
         ("web", metric::WEB.to_vec()),
-        ("A `datagrams` flow", metric::DATAGRAMS.to_vec()),
         ("A group", metric::GROUP.to_vec()),
         ("A port", metric::PORT.to_vec()),
         ("A host with `cpu`", metric::HOST.to_vec()),
