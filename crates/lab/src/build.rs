@@ -8,7 +8,7 @@ use crate::apps::{App, bulk::Bulk, ping::Ping};
 use crate::cabling::{self, fabric};
 use crate::look::Looks;
 use crate::queueing::queue_of;
-use crate::world::{Fault, Lane, Link, World};
+use crate::world::{Fault, Lane, Link, Links, World};
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use trunkline_core::Context;
@@ -37,7 +37,9 @@ pub fn world(plan: &Plan, seed: u64) -> World {
     // framing may have to escape, are no reason to differ.
     let rng = Rng::new(if plan.has_randomness() { seed } else { 0 });
     let mut cx = Context::new();
-    let ends = plan.bonds.iter().flat_map(|bond| &bond.ends);
+    let between_hosts = |index: &usize| plan.machine_of(*index).is_none();
+    let bonds: Vec<usize> = (0..plan.bonds.len()).filter(between_hosts).collect();
+    let ends = bonds.iter().flat_map(|index| &plan.bonds[*index].ends);
     let machines = plan.lab.machines.iter().map(|machine| &machine.name);
     let mut unique: Vec<&str> = Vec::new();
     for name in ends.chain(machines).map(String::as_str) {
@@ -50,7 +52,8 @@ pub fn world(plan: &Plan, seed: u64) -> World {
     let host_of = |name: &str| unique.iter().position(|known| *known == name).unwrap_or(0);
     let mut links: Vec<Option<Link>> = plan.links.iter().map(|_| None).collect();
     let addresses = addresses(plan);
-    for (index, bond) in plan.bonds.iter().enumerate() {
+    for &index in &bonds {
+        let bond = &plan.bonds[index];
         let ends = [host_of(&bond.ends[0]), host_of(&bond.ends[1])];
         let interfaces = attach(plan, index, addresses[index], &ends, &mut hosts, &rng);
         for &member in &bond.members {
@@ -65,13 +68,12 @@ pub fn world(plan: &Plan, seed: u64) -> World {
             links[member] = Some(Link { lanes, medium, up: true, dark: false, skip });
         }
     }
-    let links = links.into_iter().flatten().collect();
     let fabric = fabric(plan, &mut hosts, &host_of, &mut cx, &rng);
-    let mut world = World::new(hosts, links, media(plan, &rng), cx);
+    let mut world = World::new(hosts, Links::new(links), media(plan, &rng), cx);
     world.fabric = fabric;
     let looks = plan.lab.groups.iter();
     world.looks = looks.map(|group| Looks::new(group.flows.clone(), group.interval)).collect();
-    for &member in plan.bonds.iter().flat_map(|bond| &bond.members) {
+    for &member in bonds.iter().flat_map(|index| &plan.bonds[*index].members) {
         world.enslave(member);
     }
     world.faults = plan.lab.faults.iter().map(fault).collect();
@@ -209,15 +211,7 @@ fn channel(plan: &Plan, mtu: u16, member: usize, lane: usize, rng: &Rng) -> Chan
             None if shares => Clocking::Chip,
             None => Clocking::Own,
         },
-        wire: WireConfig {
-            delay: link.lab.delay,
-            jitter: link.lab.jitter,
-            loss: link.lab.loss,
-            duplication: link.lab.duplicate,
-            reorder: link.lab.reorder.ratio,
-            reorder_delay: link.lab.reorder.delay,
-            corruption: link.lab.corrupt,
-        },
+        wire: wire_of(link),
         queue: (link.lab.rate.is_some() || link.lab.modem.is_some()).then_some(link.lab.queue),
     };
     let rng = rng.fork("link").fork(&link.name).fork(["up", "down"][lane]);
@@ -230,6 +224,19 @@ fn channel(plan: &Plan, mtu: u16, member: usize, lane: usize, rng: &Rng) -> Chan
     match queue {
         Some(queue) => channel.with_queue(queue),
         None => channel,
+    }
+}
+
+/// The wire of a link; both ways are the same.
+pub(crate) const fn wire_of(link: &model::Link) -> WireConfig {
+    WireConfig {
+        delay: link.lab.delay,
+        jitter: link.lab.jitter,
+        loss: link.lab.loss,
+        duplication: link.lab.duplicate,
+        reorder: link.lab.reorder.ratio,
+        reorder_delay: link.lab.reorder.delay,
+        corruption: link.lab.corrupt,
     }
 }
 
@@ -290,7 +297,9 @@ fn switched(
     let rng = rng.fork("flow").fork(&flow.name);
     let start = |machine: usize| {
         let mut rng = rng.fork(&plan.lab.machines[machine].name);
-        flow.start + Duration::from_nanos(rng.between(0, flow.start_jitter.as_nanos()))
+        let place = senders.iter().position(|(sender, _)| *sender == machine).unwrap_or(0);
+        let jitter = Duration::from_nanos(rng.between(0, flow.start_jitter.as_nanos()));
+        flow.start + flow.stagger * place as u64 + jitter
     };
     let hosts: Vec<usize> = senders.iter().map(|(_, host)| *host).collect();
     match &flow.app {

@@ -1,8 +1,12 @@
 //! Full-duplex Ethernet: switches with a queue before each port's transmitter, and the cables to machines.
 //!
 //! Store and forward. A switch knows from the start behind which port every machine is, as one that has
-//! heard from all of them does. The queue is counted in packets' bytes, without the Ethernet header.
+//! heard from all of them does. The queue is counted in packets' bytes, without the Ethernet header. Ports
+//! that lead to one machine together are a [`group`].
 
+pub(crate) mod group;
+
+use group::{Group, Plug};
 use std::collections::VecDeque;
 use std::net::Ipv4Addr;
 use trunkline_core::Context;
@@ -12,6 +16,7 @@ use trunkline_core::queue::{Queue, SharedBuffer};
 use trunkline_core::time::{Duration, Instant};
 use trunkline_core::wire::ip::dscp_ecn;
 use trunkline_core::wire::ipv4::Ecn;
+use trunkline_core::wire::mac::Mac;
 
 /// The address of the first machine; the others follow.
 pub(crate) const FIRST_ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 128, 0, 1);
@@ -117,8 +122,9 @@ pub(crate) struct Switch {
     /// The outgoing cable of each port.
     cables: Vec<usize>,
     meters: Vec<Meter>,
-    /// The port that leads to each machine.
+    /// The port that leads to each machine, the first of several.
     ports: Vec<Option<u16>>,
+    pub(crate) groups: Vec<Group>,
 }
 
 impl Switch {
@@ -126,13 +132,14 @@ impl Switch {
         buffers: Buffers,
         cables: Vec<usize>,
         ports: Vec<Option<u16>>,
+        groups: Vec<Group>,
         warmup: Duration,
     ) -> Switch {
         let meters = vec![Meter::new(warmup); cables.len()];
-        Switch { buffers, cables, meters, ports }
+        Switch { buffers, cables, meters, ports, groups }
     }
 
-    /// The port that leads to a machine.
+    /// The port that leads to a machine, the first of several.
     pub(crate) fn port_to(&self, machine: usize) -> Option<usize> {
         self.ports.get(machine).copied().flatten().map(usize::from)
     }
@@ -198,15 +205,24 @@ fn ecn(cx: &Context, frame: Frame) -> Ecn {
 pub(crate) struct Fabric {
     pub(crate) cables: Vec<Cable>,
     pub(crate) switches: Vec<Switch>,
-    /// The outgoing cable of each host that has one.
-    pub(crate) cards: Vec<Option<usize>>,
+    /// The outgoing cables of each host.
+    pub(crate) cards: Vec<Vec<usize>>,
+    /// The Ethernet address of each machine.
+    pub(crate) macs: Vec<Mac>,
+    /// The plan's links that lead to switches, by their position in the plan.
+    pub(crate) plugs: Vec<Option<Plug>>,
 }
 
 impl Fabric {
-    /// The outgoing cable of a host, if it is idle.
-    pub(crate) fn idle_card(&self, host: usize) -> Option<usize> {
-        let card = self.cards.get(host).copied().flatten()?;
-        self.cables[card].channel.idle().then_some(card)
+    /// How many cards a host has.
+    pub(crate) fn cards_of(&self, host: usize) -> usize {
+        self.cards.get(host).map_or(0, Vec::len)
+    }
+
+    /// The outgoing cable of a host's card, if it is idle.
+    pub(crate) fn idle_card(&self, host: usize, card: usize) -> Option<usize> {
+        let cable = self.cards[host][card];
+        self.cables[cable].channel.idle().then_some(cable)
     }
 
     /// Frames on cables and in switches.

@@ -1,6 +1,7 @@
 //! What a finished run is worth: the metrics of its flows and links, by name. Their names are those of
 //! [`trunkline_plan::metric`], their meaning stands in `docs/plan.md`, section "Metrics".
 
+mod plugged;
 mod switched;
 
 use crate::apps::{App, bulk, ping};
@@ -273,6 +274,9 @@ fn ping_metrics(ping: &ping::Ping, end: Instant) -> Metrics {
 
 /// In the direction of the first flow over the link's bond; `dropped` is of both.
 fn link_metrics(plan: &Plan, world: &World, index: usize, end: Instant) -> Metrics {
+    if let Some(plug) = world.fabric.plug(index) {
+        return plugged::metrics(plan, world, index, plug);
+    }
     let bond = plan.bonds.iter().position(|b| b.members.contains(&index)).unwrap_or(0);
     let ways = plan.lab.flows.iter().filter_map(model::Flow::bond);
     let first = ways.filter(|(over, _)| *over == bond).map(|(_, direction)| direction).next();

@@ -5,12 +5,15 @@
 //! serves the hosts it touched until nothing moves any more.
 
 mod cables;
+mod links;
+mod plugs;
 
 use crate::apps::{App, Call};
 use crate::fabric::Fabric;
 use crate::look::Looks;
 use crate::observe::Observer;
 use crate::tap::Tap;
+pub(crate) use links::Links;
 use std::collections::VecDeque;
 use trunkline_core::Context;
 use trunkline_core::bond::MemberConfig;
@@ -123,7 +126,7 @@ pub struct World {
     pub(crate) now: Instant,
     pub(crate) cx: Context,
     pub(crate) hosts: Vec<Host>,
-    pub(crate) links: Vec<Link>,
+    pub(crate) links: Links,
     pub(crate) media: Vec<Medium>,
     pub(crate) apps: Vec<App>,
     pub(crate) faults: Vec<Fault>,
@@ -197,12 +200,12 @@ impl World {
 
     pub(crate) fn new(
         hosts: Vec<Host>,
-        links: Vec<Link>,
+        links: Links,
         media: Vec<Medium>,
         cx: Context,
     ) -> World {
         let mut paced = vec![Vec::new(); hosts.len()];
-        for (index, link) in links.iter().enumerate() {
+        for (index, link) in links.iter() {
             for (lane, this) in link.lanes.iter().enumerate().filter(|(_, l)| l.pacer.is_some()) {
                 paced[this.from].push((index, lane));
             }
@@ -471,7 +474,9 @@ impl World {
                     moved |= self.serve_lane(host, link, lane);
                 }
             }
-            moved |= self.serve_card(host);
+            for card in 0..self.fabric.cards_of(host) {
+                moved |= self.serve_card(host, card);
+            }
             if !moved {
                 break;
             }
@@ -543,6 +548,9 @@ impl World {
     /// A fault begins or ends. Faults of one link never overlap: the plan sees to that.
     fn fault_due(&mut self, fault: usize) {
         let Fault { link, kind, up_at, .. } = self.faults[fault];
+        if self.fabric.plug(link).is_some() {
+            return self.plug_fault_due(fault);
+        }
         let Link { up, dark, .. } = self.links[link];
         match (kind, up, dark) {
             (FaultKind::Carrier, true, _) => self.cut(link),
@@ -635,7 +643,7 @@ impl World {
 
     /// Checks that every frame is somewhere: none leaked, none in two places.
     pub fn check_frames(&self) -> Result<(), String> {
-        let lanes = self.links.iter().flat_map(|link| &link.lanes);
+        let lanes = self.links.iter().flat_map(|(_, link)| &link.lanes);
         let on_lanes: usize = lanes.map(Lane::held_frames).sum();
         let on_links = on_lanes + self.fabric.held_frames();
         let in_hosts: usize = self.hosts.iter().map(Host::held_frames).sum();
@@ -657,7 +665,7 @@ impl World {
 }
 
 /// The lanes that a host sends into.
-fn ports(links: &[Link], host: usize) -> Vec<(usize, usize)> {
+fn ports(links: &Links, host: usize) -> Vec<(usize, usize)> {
     let lane = |link: &Link| link.lanes.iter().position(|lane| lane.from == host);
-    links.iter().enumerate().filter_map(|(at, link)| Some((at, lane(link)?))).collect()
+    links.iter().filter_map(|(at, link)| Some((at, lane(link)?))).collect()
 }

@@ -1,6 +1,6 @@
 //! Metrics of flows over switches, of groups of them, and of ports.
 
-use super::{Metrics, connection, failure, goodput, one_or_zero};
+use super::{Metrics, connection, failure, goodput, one_or_zero, stop_watch};
 use crate::apps::App;
 use crate::apps::attempts::Attempts;
 use crate::apps::bulk::Bulk;
@@ -121,6 +121,9 @@ fn of_streams(plan: &Plan, world: &World, flow: &Flow, streams: &Streams) -> Met
     let bulks = &streams.bulks;
     let rates: Option<Vec<f64>> = bulks.iter().map(|bulk| rate(bulk, world.now)).collect();
     let all = |pick: fn(&[f64]) -> Option<f64>| rates.as_deref().and_then(pick);
+    let put = |bulk| stop_watch(flow, bulk).map(|s| 8.0 * bulk.record.written as f64 / s);
+    let put_rates: Option<Vec<f64>> = bulks.iter().map(put).collect();
+    let put_rate: Option<f64> = put_rates.as_ref().map(|rates| rates.iter().sum());
     let goodput = all(|rates| Some(rates.iter().sum()));
     let senders = || bulks.iter().map(|bulk| (bulk.hosts()[0], bulk.sender()));
     let totals = totals(world, senders());
@@ -148,6 +151,8 @@ fn of_streams(plan: &Plan, world: &World, flow: &Flow, streams: &Streams) -> Met
         ("goodput_min".into(), all(|rates| rates.iter().copied().reduce(f64::min))),
         ("goodput_max".into(), all(|rates| rates.iter().copied().reduce(f64::max))),
         ("goodput_stddev".into(), all(stddev)),
+        ("put_rate".into(), put_rate),
+        ("put_rate_mean".into(), put_rates.as_deref().and_then(mean)),
         ("jain".into(), all(jain)),
         ("seconds".into(), duration(bulks).filter(|_| is_complete)),
         ("ceiling".into(), ceiling),
@@ -161,12 +166,13 @@ fn of_streams(plan: &Plan, world: &World, flow: &Flow, streams: &Streams) -> Met
     ])
 }
 
-/// The rate of the receiver's cable in bits per second.
+/// The rate of the receiver's cables in bits per second.
 fn receiver_rate(plan: &Plan, flow: &Flow) -> Option<f64> {
-    match flow.route {
-        Route::Switches { to, .. } => Some(plan.lab.machines[to].cable.rate.as_bps() as f64),
-        Route::Bond { .. } => None,
-    }
+    let Route::Switches { to, .. } = flow.route else { return None };
+    let machine = &plan.lab.machines[to];
+    let rate = |link: &usize| plan.links[*link].rate.up.as_bps() as f64;
+    let cards = machine.bond.as_ref().map(|cards| cards.links.iter().map(rate).sum());
+    Some(cards.unwrap_or(machine.cable.rate.as_bps() as f64))
 }
 
 /// From the first connection asked for to the last byte received.
@@ -268,6 +274,7 @@ fn meets_marks(plan: &Plan, flow: &Flow) -> bool {
 fn members<'w>(world: &'w World, looks: &'w Looks) -> impl Iterator<Item = &'w Bulk> {
     looks.flows.iter().flat_map(|flow| match &world.apps[*flow] {
         App::Streams(streams) => streams.bulks.as_slice(),
+        App::Bulk(bulk) => std::slice::from_ref(&**bulk),
         _ => &[],
     })
 }

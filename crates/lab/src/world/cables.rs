@@ -24,7 +24,7 @@ impl World {
         self.arm_arrival(cable);
     }
 
-    fn arm_arrival(&mut self, cable: usize) {
+    pub(super) fn arm_arrival(&mut self, cable: usize) {
         let next = self.fabric.cables[cable].channel.wire().next_arrival();
         self.arm(Source::Arrival(cable), next);
     }
@@ -69,10 +69,17 @@ impl World {
         let offset = destination.map_or(u32::MAX, |bytes| {
             u32::from_be_bytes(*bytes).wrapping_sub(u32::from(FIRST_ADDRESS))
         });
-        let this = &mut self.fabric.switches[switch];
-        let Some(port) = this.port_to(offset as usize) else {
+        let this = &self.fabric.switches[switch];
+        let Some(mut port) = this.port_to(offset as usize) else {
             return self.cx.drop_frame(frame, DropReason::NotForUs);
         };
+        if !this.groups.is_empty() {
+            match self.fabric.port_for(switch, offset as usize, port, bytes) {
+                Some(one) => port = one,
+                None => return self.cx.drop_frame(frame, DropReason::NoMember),
+            }
+        }
+        let this = &mut self.fabric.switches[switch];
         let cable = this.cable(port);
         if self.fabric.cables[cable].channel.idle() && this.is_empty(port) {
             return self.start_on(cable, frame);
@@ -80,9 +87,9 @@ impl World {
         this.push(self.now, &mut self.cx, port, frame);
     }
 
-    /// Asks a host for a burst for its card. Answers whether it had one.
-    pub(super) fn serve_card(&mut self, host: usize) -> bool {
-        let Some(cable) = self.fabric.idle_card(host) else {
+    /// Asks a host for a burst for one of its cards. Answers whether it had one.
+    pub(super) fn serve_card(&mut self, host: usize, card: usize) -> bool {
+        let Some(cable) = self.fabric.idle_card(host, card) else {
             return false;
         };
         let link = self.fabric.cables[cable].link;

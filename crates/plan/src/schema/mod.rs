@@ -11,6 +11,7 @@ mod group;
 mod lab;
 mod link;
 mod network;
+mod port_group;
 mod queue;
 mod route;
 mod segment;
@@ -159,7 +160,8 @@ pub(crate) fn plan(root: &Table, place: Place, problems: &mut Problems) -> Optio
         tunnel::check(links, bonds, &ends, root, problems);
     }
     let lab = top.section(problems, "lab");
-    let lab = lab::lab(lab, place, &mut scope, parts, problems);
+    let known = (links.as_deref().unwrap_or_default(), parts);
+    let lab = lab::lab(lab, place, &mut scope, known, problems);
     for key in EXPERIMENT_KEYS {
         top.node(key);
     }
