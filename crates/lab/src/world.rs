@@ -198,12 +198,7 @@ impl World {
         self.packet_hops
     }
 
-    pub(crate) fn new(
-        hosts: Vec<Host>,
-        links: Links,
-        media: Vec<Medium>,
-        cx: Context,
-    ) -> World {
+    pub(crate) fn new(hosts: Vec<Host>, links: Links, media: Vec<Medium>, cx: Context) -> World {
         let mut paced = vec![Vec::new(); hosts.len()];
         for (index, link) in links.iter() {
             for (lane, this) in link.lanes.iter().enumerate().filter(|(_, l)| l.pacer.is_some()) {

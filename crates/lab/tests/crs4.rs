@@ -99,7 +99,8 @@ fn crs_5_it_is_the_hash_that_keeps_two_clients_on_one_port() {
     let row = ("lab.rows.where", "{ nics = 2, clients = 2 }");
     let spread = |seed: u32| {
         let seed = seed.to_string();
-        let sets = [row, ("lab.seed", seed.as_str()), ("lab.switch.smc8624t.trunk.hash", "layer3+4")];
+        let sets =
+            [row, ("lab.seed", seed.as_str()), ("lab.switch.smc8624t.trunk.hash", "layer3+4")];
         metric(&bonding(&sets), "reproduced", "iperf.put_rate") / 1e6
     };
     let totals: Vec<f64> = (1..=5).map(spread).collect();
@@ -179,8 +180,7 @@ fn a_port_that_comes_back_has_its_flows_again() {
 
 #[test]
 fn a_port_that_loses_everything_in_silence_keeps_its_flows() {
-    let fault =
-        "[[lab.fault]]\nlink = \"p1\"\ndown_at = \"0.1s\"\nup_after = \"0.3s\"\nkind = \"blackhole\"\n";
+    let fault = "[[lab.fault]]\nlink = \"p1\"\ndown_at = \"0.1s\"\nup_after = \"0.3s\"\nkind = \"blackhole\"\n";
     let dark = two_ports(&[], fault);
     assert_eq!(metric(&dark, "", "f.complete"), 1.0);
     assert!(metric(&dark, "", "f.longest_gap") >= 0.3);

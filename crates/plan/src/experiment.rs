@@ -408,9 +408,7 @@ fn parameter(name: String, mut s: Section<'_>, problems: &mut Problems) -> Optio
 fn scalar(node: &Node) -> Taken<Scalar> {
     match (node.as_text(), node.as_array()) {
         (Some(text), _) => Ok(Scalar::Text(text.to_owned())),
-        (None, Some(list)) => {
-            list.iter().map(reader::text).collect::<Taken<_>>().map(Scalar::List)
-        }
+        (None, Some(list)) => list.iter().map(reader::text).collect::<Taken<_>>().map(Scalar::List),
         (None, None) => reader::number(node).map(Scalar::Number),
     }
 }

@@ -33,8 +33,7 @@ pub enum HashPolicy {
 
 impl HashPolicy {
     /// Every policy there is, in the order they are listed to users.
-    pub const ALL: [HashPolicy; 3] =
-        [HashPolicy::Layer2, HashPolicy::Layer23, HashPolicy::Layer34];
+    pub const ALL: [HashPolicy; 3] = [HashPolicy::Layer2, HashPolicy::Layer23, HashPolicy::Layer34];
 
     /// The name in plans and output.
     pub const fn name(self) -> &'static str {

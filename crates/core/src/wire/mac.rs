@@ -46,7 +46,8 @@ mod tests {
 
     #[test]
     fn anything_else_is_refused() {
-        for text in ["", "00:0e:0c:00:00", "00:0e:0c:00:00:01:02", "0:e:c:0:0:1", "00:0e:0c:00:00:+1"]
+        for text in
+            ["", "00:0e:0c:00:00", "00:0e:0c:00:00:01:02", "0:e:c:0:0:1", "00:0e:0c:00:00:+1"]
         {
             assert_eq!(Mac::parse(text), None, "{text}");
         }

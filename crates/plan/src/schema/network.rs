@@ -275,7 +275,8 @@ fn machine(
     s.later(&["cpu"]);
     s.finish(problems);
     let cable = cable?;
-    let port = known.ports.get(cable.to).filter(|_| !network.is_partial).and_then(|(_, rate)| *rate);
+    let port =
+        known.ports.get(cable.to).filter(|_| !network.is_partial).and_then(|(_, rate)| *rate);
     if let Some(rate) = port.filter(|rate| *rate != cable.rate) {
         let message = "a cable has one rate at both ends: that of the switch's port is another";
         let problem = Problem::new(place, key, message);

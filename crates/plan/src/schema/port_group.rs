@@ -41,11 +41,7 @@ pub(super) fn groups(
 }
 
 /// `{ members, hash }`.
-fn group(
-    mut s: Section<'_>,
-    scope: &Scope,
-    problems: &mut Problems,
-) -> Option<(PortGroup, Place)> {
+fn group(mut s: Section<'_>, scope: &Scope, problems: &mut Problems) -> Option<(PortGroup, Place)> {
     let place = s.place;
     let key = s.key("members");
     let links = match s.node("members") {
@@ -98,11 +94,15 @@ pub(super) fn plugged(
         };
         let name = bond.ends[end].clone();
         if list.iter().any(|other| other.name == name) {
-            refuse(format!("two bonds lead from `{name}` to switches"), "one bond of all its cards");
+            refuse(
+                format!("two bonds lead from `{name}` to switches"),
+                "one bond of all its cards",
+            );
             continue;
         }
         let cards = Cards { bond: index, end, links: bond.members.clone() };
-        let members: Vec<Option<&Link>> = bond.members.iter().map(|link| links.get(*link)).collect();
+        let members: Vec<Option<&Link>> =
+            bond.members.iter().map(|link| links.get(*link)).collect();
         let cable = all(members).and_then(|members| {
             cable(bond, &members, switch).map_err(|message| refuse(message, FORM)).ok()
         });
@@ -123,7 +123,10 @@ fn cable(bond: &Bond, members: &[&Link], switch: usize) -> Result<Cable, String>
             link if link.rate.up != link.rate.down => "is not as fast one way as the other",
             _ => continue,
         };
-        return Err(format!("bond `{}` leads to a switch, and link `{}` {what}", bond.name, link.name));
+        return Err(format!(
+            "bond `{}` leads to a switch, and link `{}` {what}",
+            bond.name, link.name
+        ));
     }
     let first = members.first().ok_or_else(|| "a bond has members".to_owned())?;
     let (rate, lab) = (first.rate.up, &first.lab);
@@ -167,7 +170,8 @@ pub(super) fn check(
                 bond.name, switch.name
             );
             let key = format!("lab.switch.{}.trunk", switch.name);
-            let forms = ["trunk = { members = […], hash = \"layer2\" }", "mode = \"active-backup\""];
+            let forms =
+                ["trunk = { members = […], hash = \"layer2\" }", "mode = \"active-backup\""];
             problems.push(Problem::new(place, key, message).accepted(forms));
         }
     }
@@ -185,7 +189,8 @@ pub(super) fn check_segments(
     for link in cards.flat_map(|cards| &cards.links) {
         if let Some(segment) = segments.iter().find(|segment| segment.links.contains(link)) {
             let name = links.get(*link).map_or("", |link| link.name.as_str());
-            let message = format!("link `{name}` leads to a switch, and is on segment `{}`", segment.name);
+            let message =
+                format!("link `{name}` leads to a switch, and is on segment `{}`", segment.name);
             let key = format!("lab.segment.{}.links", segment.name);
             problems.push(Problem::new(place, key, message).found(name).accepted(["one of both"]));
         }

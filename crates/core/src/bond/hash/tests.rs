@@ -73,9 +73,8 @@ fn fragments_and_other_protocols_have_no_ports() {
 
 #[test]
 fn an_echo_and_its_answer_hash_by_their_identifier() {
-    let echo = |kind, ident| {
-        hash(HashPolicy::Layer34, 2, &packet(1, 0, &[kind, 0, 0, 0, 0, ident, 0, 1]))
-    };
+    let echo =
+        |kind, ident| hash(HashPolicy::Layer34, 2, &packet(1, 0, &[kind, 0, 0, 0, 0, ident, 0, 1]));
     assert_eq!(echo(8, 5), echo(0, 5));
     assert_ne!(echo(8, 5), echo(8, 6));
     // "Unreachable" has no identifier.
