@@ -83,7 +83,7 @@ impl Pair {
             let space = self.ends[0].send_space().min(self.bytes.len());
             self.ends[0].write(self.now, Data::Bytes(&self.bytes[..space]));
             carried += self.exchange(0);
-            bytes += self.ends[1].read(usize::MAX, |chunk| {
+            bytes += self.ends[1].read(&mut self.cx, usize::MAX, |chunk| {
                 black_box(chunk);
             }) as u64;
             self.now += HOP;
@@ -121,7 +121,7 @@ pub fn predicted(units: usize) {
             taken += 1;
             take_predicted(&mut pair, frame, &segment);
         }
-        pair.ends[1].read(usize::MAX, |chunk| {
+        pair.ends[1].read(&mut pair.cx, usize::MAX, |chunk| {
             black_box(chunk);
         });
         pair.now += HOP;

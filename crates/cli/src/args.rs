@@ -5,6 +5,7 @@ use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use trunkline_core::cc::Algorithm;
+use trunkline_core::tcp::config::EcnMode;
 
 /// Several network links as one: see before you deploy how well it will go.
 #[derive(Parser, Debug)]
@@ -170,6 +171,9 @@ pub(crate) struct Proxy {
     /// The congestion control
     #[arg(long, value_name = "NAME", default_value = "cubic", value_parser = algorithms())]
     pub(crate) cc: Algorithm,
+    /// ECN with the server: off, on-request (where it asks for it), or on
+    #[arg(long, value_name = "MODE", default_value = "on-request", value_parser = ecn_modes())]
+    pub(crate) ecn: EcnMode,
     /// The TUN device that is made for it
     #[arg(long, value_name = "NAME", default_value = "tlproxy0")]
     pub(crate) device: String,
@@ -191,6 +195,13 @@ fn algorithms() -> impl TypedValueParser<Value = Algorithm> {
     let names = Algorithm::ALL.map(Algorithm::name);
     let named = |name: String| Algorithm::ALL.into_iter().find(|a| a.name() == name);
     PossibleValuesParser::new(names).try_map(move |name| named(name).ok_or("no such algorithm"))
+}
+
+/// Every mode of ECN by its name.
+fn ecn_modes() -> impl TypedValueParser<Value = EcnMode> {
+    let names = EcnMode::ALL.map(EcnMode::name);
+    let named = |name: String| EcnMode::ALL.into_iter().find(|mode| mode.name() == name);
+    PossibleValuesParser::new(names).try_map(move |name| named(name).ok_or("no such mode"))
 }
 
 /// What to do in virtual time.

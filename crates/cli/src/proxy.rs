@@ -28,6 +28,7 @@ struct Ready<'a> {
     listen: SocketAddr,
     to: SocketAddr,
     cc: &'static str,
+    ecn: &'static str,
     device: &'a str,
     address: IpAddr,
     remarks: &'a [String],
@@ -97,7 +98,8 @@ fn setup(args: &Args) -> Result<ProxySetup, String> {
     if !to.is_ipv4() && mtu < IPV6_MTU_MIN {
         return Err(format!("--mtu {mtu} is too small for IPv6, which needs {IPV6_MTU_MIN}"));
     }
-    let config = Config { algorithm: args.cc, ..Config::new(Profile::Modern, mtu) };
+    let (algorithm, ecn) = (args.cc, args.ecn);
+    let config = Config { algorithm, ecn, ..Config::new(Profile::Modern, mtu) };
     let kernel = Address { ip: kernel, prefix: own.prefix };
     let network = Neighbourhood { device: args.device.clone(), kernel, address: own.ip, mtu };
     Ok(ProxySetup { listen: args.listen, to, network, config })
@@ -166,6 +168,7 @@ fn tell_ready(setup: &ProxySetup, proxy: &Proxy, output: &Output) -> Ended {
             listen,
             to: *to,
             cc,
+            ecn: config.ecn.name(),
             device: &network.device,
             address: network.address,
             remarks: proxy.remarks(),

@@ -66,6 +66,7 @@ fn the_tables_of_metrics_have_every_name_and_no_other() {
         ("request-response", metric::REQUESTS.to_vec()),
         ("connect", metric::ATTEMPTS.to_vec()),
         ("messages", metric::MESSAGES.to_vec()),
+        ("web", metric::WEB.to_vec()),
         ("A group", metric::GROUP.to_vec()),
         ("A port", metric::PORT.to_vec()),
         ("A link", metric::LINK.to_vec()),

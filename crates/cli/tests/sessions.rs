@@ -714,6 +714,8 @@ const PROXY_MISTAKES: &[(&str, &str)] = &[
     ("--listen 127.0.0.1:99999 --to 10.0.0.1:80", "invalid socket address"),
     ("GOOD --cc bbr3", "reno, cubic, vegas, dctcp"),
     ("GOOD --cc cubik", "cubic"),
+    ("GOOD --ecn maybe", "off, on-request, on"),
+    ("GOOD --ecn on-demand", "on-request"),
     ("GOOD --mtu 100", "100 is not in 576..=65535"),
     ("GOOD --address 10.78.0.2", "expected an address and a prefix"),
     ("GOOD --address 10.78.0.2/33", "expected an address and a prefix"),

@@ -59,7 +59,7 @@ impl Slot {
         buffer: Vec::new(),
     };
 
-    #[inline]
+    #[inline(always)]
     fn bytes(&self) -> &[u8] {
         let start = self.start as usize;
         if self.pooled { &self.buffer[start..] } else { &self.inline[start..] }
@@ -162,7 +162,7 @@ impl Frames {
         Frame(index)
     }
 
-    #[inline]
+    #[inline(always)]
     fn slot(&self, frame: Frame) -> &Slot {
         let slot = &self.slots[frame.0 as usize];
         assert!(slot.live, "a frame was used after it was given back");
@@ -177,7 +177,7 @@ impl Frames {
     }
 
     /// The bytes that are in memory.
-    #[inline]
+    #[inline(always)]
     pub fn bytes(&self, frame: Frame) -> &[u8] {
         self.slot(frame).bytes()
     }
@@ -264,7 +264,7 @@ impl Frames {
     }
 
     /// Gives the slot back.
-    #[inline]
+    #[inline(always)]
     pub fn remove(&mut self, frame: Frame) {
         let slot = &mut self.slots[frame.0 as usize];
         assert!(slot.live, "a frame was given back twice");

@@ -34,11 +34,13 @@ pub enum DropReason {
     Duplicate,
     /// It collided too often on a cable that many share.
     Collisions,
+    /// It came before the receiver was done with the frame before.
+    Overrun,
 }
 
 impl DropReason {
     /// Every reason, in counter order.
-    pub const ALL: [DropReason; 15] = [
+    pub const ALL: [DropReason; 16] = [
         DropReason::QueueFull,
         DropReason::NoMember,
         DropReason::MemberDown,
@@ -54,6 +56,7 @@ impl DropReason {
         DropReason::Foreign,
         DropReason::Duplicate,
         DropReason::Collisions,
+        DropReason::Overrun,
     ];
 
     /// The metric label.
@@ -74,6 +77,7 @@ impl DropReason {
             DropReason::Foreign => "foreign",
             DropReason::Duplicate => "duplicate",
             DropReason::Collisions => "collisions",
+            DropReason::Overrun => "overrun",
         }
     }
 }
@@ -97,6 +101,8 @@ pub struct Work {
     pub frames_sent: u64,
     /// Frames that reached a host.
     pub frames_received: u64,
+    /// Frames that queues marked with "congestion experienced".
+    pub frames_marked: u64,
     /// Frames given up, by reason (index = position in [`DropReason::ALL`]).
     pub drops: [u64; DropReason::ALL.len()],
 }

@@ -4,8 +4,10 @@ use crate::apps::attempts::Attempts;
 use crate::apps::messages::Messages;
 use crate::apps::requests::Requests;
 use crate::apps::streams::Streams;
+use crate::apps::web::Web;
 use crate::apps::{App, bulk::Bulk, ping::Ping};
-use crate::cabling::{self, fabric};
+use crate::cabling::{fabric, place, wire_of};
+use crate::fabric::address::address;
 use crate::look::Looks;
 use crate::queueing::queue_of;
 use crate::world::{Fault, Lane, Link, Links, World};
@@ -16,7 +18,6 @@ use trunkline_core::bond::{Bond, trunk};
 use trunkline_core::frame::LinkId;
 use trunkline_core::host::{Host, InterfaceId};
 use trunkline_core::link::channel::{Channel, ChannelConfig, Clocking};
-use trunkline_core::link::wire::WireConfig;
 use trunkline_core::link::{Chip, Csma, Medium, Pacer};
 use trunkline_core::queue::Limit;
 use trunkline_core::rng::Rng;
@@ -69,7 +70,9 @@ pub fn world(plan: &Plan, seed: u64) -> World {
         }
     }
     let fabric = fabric(plan, &mut hosts, &host_of, &mut cx, &rng);
-    let mut world = World::new(hosts, Links::new(links), media(plan, &rng), cx);
+    let mut media = media(plan, &rng);
+    place(plan, &fabric, &mut media);
+    let mut world = World::new(hosts, Links::new(links), media, cx);
     world.fabric = fabric;
     let looks = plan.lab.groups.iter();
     world.looks = looks.map(|group| Looks::new(group.flows.clone(), group.interval)).collect();
@@ -81,8 +84,9 @@ pub fn world(plan: &Plan, seed: u64) -> World {
         match &flow.route {
             Route::Bond { bond, direction } => {
                 let hosts = [host_of(&flow.from), host_of(&flow.to)];
-                let peer = addresses[*bond][1 - direction.sender()];
-                add_flow(&mut world, plan, index, peer, hosts);
+                let sender = direction.sender();
+                let ips = [sender, 1 - sender].map(|end| addresses[*bond][end]);
+                add_flow(&mut world, plan, index, ips, hosts);
             }
             Route::Switches { from, to } => {
                 let host = |machine: usize| host_of(&plan.lab.machines[machine].name);
@@ -100,7 +104,7 @@ fn media(plan: &Plan, rng: &Rng) -> Vec<Medium> {
     let chips = plan.lab.chips.iter().map(|chip| Medium::Chip(Chip::new(chip.rate)));
     let segment = |segment: &model::Segment| {
         let rng = rng.fork("segment").fork(&segment.name);
-        Medium::Cable(Csma::new(segment.rate, segment.propagation, rng))
+        Medium::Cable(Csma::new(segment.rate, segment.layout, rng))
     };
     chips.chain(plan.lab.segments.iter().map(segment)).collect()
 }
@@ -227,19 +231,6 @@ fn channel(plan: &Plan, mtu: u16, member: usize, lane: usize, rng: &Rng) -> Chan
     }
 }
 
-/// The wire of a link; both ways are the same.
-pub(crate) const fn wire_of(link: &model::Link) -> WireConfig {
-    WireConfig {
-        delay: link.lab.delay,
-        jitter: link.lab.jitter,
-        loss: link.lab.loss,
-        duplication: link.lab.duplicate,
-        reorder: link.lab.reorder.ratio,
-        reorder_delay: link.lab.reorder.delay,
-        corruption: link.lab.corrupt,
-    }
-}
-
 /// A line's or a card's transmitter tells its sender when a frame is out. A network, and the queue in front
 /// of a modem, tell nobody: what they are given is counted out at a rate, as on a machine.
 fn pacer(link: &model::Link, lane: usize) -> Option<Pacer> {
@@ -254,8 +245,14 @@ fn pacer(link: &model::Link, lane: usize) -> Option<Pacer> {
     })
 }
 
-/// Makes a flow's application. It sends from the first host to `peer`, an address of the second.
-fn add_flow(world: &mut World, plan: &Plan, index: usize, peer: IpAddr, hosts: [usize; 2]) {
+/// Makes a flow's application. It sends from the first of `hosts`, and of their addresses, to the second.
+fn add_flow(
+    world: &mut World,
+    plan: &Plan,
+    index: usize,
+    [own, peer]: [IpAddr; 2],
+    hosts: [usize; 2],
+) {
     let flow = &plan.lab.flows[index];
     let app = match &flow.app {
         model::App::Bulk(bulk) => {
@@ -276,6 +273,12 @@ fn add_flow(world: &mut World, plan: &Plan, index: usize, peer: IpAddr, hosts: [
         model::App::Ping(ping) => {
             App::Ping(Ping::new(*ping, hosts, peer, index as u16, flow.start))
         }
+        model::App::Web(web) => {
+            let port = FIRST_PORT + index as u16;
+            world.hosts[hosts[0]].listen(port, flow.tcp.clone());
+            let (remote, times) = (SocketAddr::new(own, port), [flow.start, plan.lab.warmup]);
+            App::Web(Box::new(Web::new(*web, hosts, flow.tcp.clone(), remote, times)))
+        }
         other => unreachable!("the plan lets no {other:?} run over a bond"),
     };
     world.apps.push(app);
@@ -292,7 +295,7 @@ fn switched(
 ) -> App {
     let flow = &plan.lab.flows[index];
     let port = FIRST_PORT + index as u16;
-    let at = |machine: usize| SocketAddr::new(cabling::address(machine).into(), port);
+    let at = |machine: usize| SocketAddr::new(address(machine).into(), port);
     let (tcp, warmup, remote) = (&flow.tcp, plan.lab.warmup, at(to));
     let rng = rng.fork("flow").fork(&flow.name);
     let start = |machine: usize| {
@@ -305,7 +308,7 @@ fn switched(
     match &flow.app {
         model::App::Ping(ping) => {
             let (machine, host) = senders[0];
-            let peer = cabling::address(to).into();
+            let peer = address(to).into();
             App::Ping(Ping::new(*ping, [host, receiver], peer, index as u16, start(machine)))
         }
         model::App::Bulk(bulk) => {
@@ -313,7 +316,7 @@ fn switched(
             let one = |(machine, host): &(usize, usize)| {
                 Bulk::new(*bulk, [*host, receiver], tcp.clone(), remote, start(*machine), warmup)
             };
-            let addresses = senders.iter().map(|(machine, _)| cabling::address(*machine).into());
+            let addresses = senders.iter().map(|(machine, _)| address(*machine).into());
             let bulks = senders.iter().map(one).collect();
             App::Streams(Streams::new(bulks, addresses.collect(), port))
         }
@@ -325,6 +328,12 @@ fn switched(
             let servers: Vec<_> = senders.iter().map(server).collect();
             let requests = Requests::new(*requests, receiver, tcp.clone(), &servers, warmup);
             App::Requests(Box::new(requests))
+        }
+        model::App::Web(web) => {
+            let (machine, host) = senders[0];
+            world.hosts[host].listen(port, tcp.clone());
+            let times = [start(machine), warmup];
+            App::Web(Box::new(Web::new(*web, [host, receiver], tcp.clone(), at(machine), times)))
         }
         model::App::Attempts(attempts) => {
             world.hosts[receiver].listen(port, tcp.clone());

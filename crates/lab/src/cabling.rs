@@ -1,34 +1,30 @@
-//! From a plan's machines and switches to a fabric.
+//! From a plan's machines, switches and segments to a fabric.
 
-use crate::build::wire_of;
-use crate::fabric::group::{Group, Plug, mac_of};
-use crate::fabric::{Buffers, Cable, End, FIRST_ADDRESS, Fabric, Switch};
+use crate::fabric::address::address;
+use crate::fabric::group::{Group, Jack, mac_of};
+use crate::fabric::segment::{Segment, Station, slot};
+use crate::fabric::{Buffers, Cable, End, Fabric, Switch};
 use crate::queueing::queue_of;
 use std::net::Ipv4Addr;
 use trunkline_core::Context;
 use trunkline_core::bond::{Bond, BondConfig, IngressConfig, MemberConfig, Mode};
 use trunkline_core::frame::LinkId;
 use trunkline_core::host::Host;
-use trunkline_core::link::WireConfig;
 use trunkline_core::link::channel::{Channel, ChannelConfig, Clocking};
+use trunkline_core::link::{Layout, Medium, Receiver, WireConfig};
 use trunkline_core::queue::{Class, Classes, DscpSet, Limit, Queue, SharedBuffer};
 use trunkline_core::rng::Rng;
 use trunkline_core::time::{Duration, Instant};
 use trunkline_core::trace::Direction;
 use trunkline_core::units::BitRate;
-use trunkline_plan::model::Plan;
-use trunkline_plan::network::{self, Cards, ETHERNET, Machine, PortQueue};
+use trunkline_plan::model::{self, Plan};
+use trunkline_plan::network::{self, Cards, ETHERNET, Learning, Machine, PortQueue};
 
 /// Packets that wait in a machine before its card; its connections are asked for more only while there
 /// is room.
 const BEFORE_CARD: Limit = Limit::Packets(4);
 /// Packets the card has been given and not sent.
 const CARD: Limit = Limit::Packets(4);
-
-/// The address of a machine.
-pub(crate) fn address(machine: usize) -> Ipv4Addr {
-    Ipv4Addr::from(u32::from(FIRST_ADDRESS) + machine as u32)
-}
 
 /// Gives every machine its cards, and plugs all cables in. `host_of` says which host a name is.
 pub(crate) fn fabric(
@@ -43,19 +39,18 @@ pub(crate) fn fabric(
     let mut plugging = Plugging::new(plan, rng);
     let mut cards = vec![Vec::new(); hosts.len()];
     for (position, machine) in machines.iter().enumerate() {
+        let Some(cable) = machine.cable() else { continue };
         let host = host_of(&machine.name);
         let address = address(position);
-        match &machine.bond {
-            None => {
-                let (cable, link) = plugging.machine(host, machine);
-                cards[host].push(cable);
-                attach(&mut hosts[host], machine, address, link, cx);
-            }
-            Some(bond) => {
-                cards[host] = plugging.bond(host, machine.cable, bond);
-                attach_bond(plan, &mut hosts[host], bond, address, cx, rng);
-            }
+        if let Some(bond) = &machine.bond {
+            cards[host] = plugging.bond(host, *cable, bond);
+            attach_bond(plan, &mut hosts[host], bond, address, cx, rng);
+            continue;
         }
+        let (index, link) = plugging.machine(host, *cable, &machine.name);
+        cards[host].push(index);
+        let facts = Card { link, rate: cable.rate, delay: cable.delay, mtu: cable.mtu };
+        attach(&mut hosts[host], facts, address, cx);
     }
     for (below, switch) in switches.iter().enumerate() {
         if let Some(cable) = switch.uplink {
@@ -65,15 +60,21 @@ pub(crate) fn fabric(
     let Plugging { mut fabric, cables_of, .. } = plugging;
     let mac = |(at, machine): (usize, &Machine)| machine.mac.unwrap_or(mac_of(address(at)));
     fabric.macs = machines.iter().enumerate().map(mac).collect();
+    fabric.cards = cards;
+    stations(plan, hosts, host_of, &mut fabric, cx, rng);
     for (index, cables) in cables_of.into_iter().enumerate() {
-        let of_machine = |m: usize| cards[host_of(&machines[m].name)].as_slice();
-        let port = |m: usize| port_to(plan, &fabric, &cables, index, (m, of_machine(m)));
-        let ports = (0..machines.len()).map(port).collect();
+        let host = |machine: usize| host_of(&machines[machine].name);
+        let learning = switches[index].learning;
+        let known = |m: usize| match learning {
+            Learning::Known => port_to(plan, &fabric, &cables, index, m, host(m)),
+            Learning::Learns => None,
+        };
+        let ports = (0..machines.len()).map(known).collect();
         let buffers = buffers(plan, &fabric, &cables, index, rng);
         let groups = groups(plan, &fabric, index);
-        fabric.switches.push(Switch::new(buffers, cables, ports, groups, plan.lab.warmup));
+        let warmup = plan.lab.warmup;
+        fabric.switches.push(Switch::new(buffers, cables, ports, learning, groups, warmup));
     }
-    fabric.cards = cards;
     fabric
 }
 
@@ -88,8 +89,8 @@ struct Plugging<'p> {
 
 impl<'p> Plugging<'p> {
     fn new(plan: &'p Plan, rng: &'p Rng) -> Plugging<'p> {
-        let plugs = vec![None; plan.links.len()];
-        let fabric = Fabric { plugs, ..Fabric::default() };
+        let jacks = vec![None; plan.links.len()];
+        let fabric = Fabric { jacks, ..Fabric::default() };
         Plugging { plan, rng, fabric, cables_of: vec![Vec::new(); plan.lab.switches.len()] }
     }
 
@@ -112,15 +113,15 @@ impl<'p> Plugging<'p> {
 
     /// A number for a cable that is no link of the plan.
     fn link(&self) -> LinkId {
-        LinkId((self.plan.links.len() + self.fabric.cables.len() / 2) as u16)
+        LinkId((self.plan.links.len() + self.fabric.nameless_cables()) as u16)
     }
 
     /// A machine with one card.
-    fn machine(&mut self, host: usize, machine: &Machine) -> (usize, LinkId) {
-        let (cable, link) = (machine.cable, self.link());
+    fn machine(&mut self, host: usize, cable: network::Cable, name: &str) -> (usize, LinkId) {
+        let link = self.link();
         let far = self.port(cable.to, self.fabric.cables.len() + 1);
         let ways = [Direction::Up, Direction::Down].map(|way| config(&cable, link, way));
-        (self.plug(End::Host(host), far, ways, &machine.name), link)
+        (self.plug(End::Host(host), far, ways, name), link)
     }
 
     /// A machine whose cards are a bond. `first` is the cable of the first; answers them all.
@@ -136,8 +137,8 @@ impl<'p> Plugging<'p> {
                 ..config(&first, LinkId(position as u16), direction)
             });
             let cable = self.plug(End::Host(host), far, ways, &link.name);
-            let plug = Plug { host, cable, switch, port, up: true, dark: false };
-            self.fabric.plugs[position] = Some(plug);
+            let jack = Jack { host, cable, switch, port, up: true, dark: false };
+            self.fabric.jacks[position] = Some(jack);
             cable
         };
         cards.links.iter().map(plug).collect()
@@ -167,13 +168,113 @@ fn config(cable: &network::Cable, link: LinkId, direction: Direction) -> Channel
     }
 }
 
+/// Gives every machine on a segment its card. The segments' media come after the chips.
+fn stations(
+    plan: &Plan,
+    hosts: &mut [Host],
+    host_of: &dyn Fn(&str) -> usize,
+    fabric: &mut Fabric,
+    cx: &mut Context,
+    rng: &Rng,
+) {
+    let chips = plan.lab.chips.len();
+    let segments = plan.lab.segments.iter().enumerate();
+    fabric.segments = segments.map(|(i, segment)| Segment::new(chips + i, segment.rate)).collect();
+    let (cables, nameless) = (fabric.cables.len(), fabric.nameless_cables());
+    for (position, machine) in plan.lab.machines.iter().enumerate() {
+        let Some(station) = machine.station() else { continue };
+        let segment = &plan.lab.segments[station.segment];
+        let host = host_of(&machine.name);
+        let index = fabric.cables.len();
+        let link = LinkId((plan.links.len() + nameless + index - cables) as u16);
+        let rng = rng.fork("cable").fork(&machine.name);
+        let receiver =
+            station.recovery.map(|recovery| Receiver::new(recovery, rng.fork("receiver")));
+        let delay = segment.layout.propagation();
+        let wire = WireConfig { delay, ..WireConfig::default() };
+        let (rate, clocking) = (segment.rate, Clocking::Chip);
+        let direction = Direction::Up;
+        let framing = ETHERNET;
+        let config = ChannelConfig { link, direction, rate, framing, clocking, wire, queue: None };
+        let channel = Channel::new(config, rng.fork("up"));
+        let to = End::Segment(station.segment);
+        fabric.cables.push(Cable::new(channel, End::Host(host), to, link));
+        fabric.cards[host] = vec![index];
+        let taker = Station { host, link, cable: index, receiver };
+        fabric.segments[station.segment].join(position, taker);
+        let card = Card { link, rate, delay, mtu: station.mtu };
+        attach(&mut hosts[host], card, address(position), cx);
+    }
+}
+
+/// Stands the stations of every bus along it, at equal distances: those of links, then those of machines.
+pub(crate) fn place(plan: &Plan, fabric: &Fabric, media: &mut [Medium]) {
+    for (segment, taps) in plan.lab.segments.iter().zip(&fabric.segments) {
+        let (Layout::Bus(length), Medium::Cable(cable)) = (segment.layout, &mut media[taps.medium])
+        else {
+            continue;
+        };
+        let of_links = segment.links.iter().flat_map(|link| [2 * link, 2 * link + 1]);
+        let cards = taps.stations.iter().map(|station| slot(plan.links.len(), station.cable));
+        let slots: Vec<u16> = of_links.map(|slot| slot as u16).chain(cards).collect();
+        let last = slots.len().saturating_sub(1).max(1) as u64;
+        for (slot, nth) in slots.into_iter().zip(0..) {
+            cable.place(slot, Duration::from_nanos(length.as_nanos() * nth / last));
+        }
+    }
+}
+
+/// What a machine has to know of its card.
+struct Card {
+    link: LinkId,
+    rate: BitRate,
+    delay: Duration,
+    mtu: u16,
+}
+
+/// A machine's card: a bond of one member that everything leaves by.
+fn attach(host: &mut Host, card: Card, address: Ipv4Addr, cx: &mut Context) {
+    let link = card.link;
+    let ingress = IngressConfig::DropTail(BEFORE_CARD);
+    let config = BondConfig { ingress, ..BondConfig::new(Mode::ActiveBackup, card.mtu) };
+    let bond = Bond::new(Instant::ZERO, config);
+    let id = host.attach(bond, address, Ipv4Addr::UNSPECIFIED, &[link]);
+    host.set_default_route(id);
+    let member = MemberConfig {
+        link,
+        rate: card.rate,
+        weight: card.rate,
+        delay: card.delay,
+        queue: CARD,
+        priority: 0,
+        framing: ETHERNET,
+    };
+    let enslaved =
+        host.with_bond(Instant::ZERO, cx, id, |bond, cx| bond.enslave(Instant::ZERO, cx, member));
+    assert!(enslaved.is_ok(), "a card has a rate, and room for it");
+}
+
+/// The wire of a link; both ways are the same.
+pub(crate) const fn wire_of(link: &model::Link) -> WireConfig {
+    WireConfig {
+        delay: link.lab.delay,
+        jitter: link.lab.jitter,
+        loss: link.lab.loss,
+        duplication: link.lab.duplicate,
+        reorder: link.lab.reorder.ratio,
+        reorder_delay: link.lab.reorder.delay,
+        corruption: link.lab.corrupt,
+    }
+}
+
 /// The groups of a switch: one for each bond that leads there, with the hash the plan gives it.
 fn groups(plan: &Plan, fabric: &Fabric, switch: usize) -> Vec<Group> {
-    let here = plan.lab.machines.iter().filter(|machine| machine.cable.to == switch);
+    let is_here = |machine: &&Machine| machine.cable().is_some_and(|cable| cable.to == switch);
+    let here = plan.lab.machines.iter().filter(is_here);
     let group = |cards: &Cards| {
         let has_them = |group: &&network::PortGroup| group.links.contains(&cards.links[0]);
         let given = plan.lab.switches[switch].groups.iter().find(has_them);
-        let ports = cards.links.iter().filter_map(|link| fabric.plug(*link)).map(|plug| plug.port);
+        let ports = cards.links.iter().filter_map(|link| fabric.jack(*link)).map(|jack| jack.port);
         Group::new(ports, given.map(|group| group.hash))
     };
     here.filter_map(|machine| machine.bond.as_ref()).map(group).collect()
@@ -204,39 +305,18 @@ fn attach_bond(
     }
 }
 
-/// A machine's card: a bond of one member that everything leaves by.
-fn attach(host: &mut Host, machine: &Machine, address: Ipv4Addr, link: LinkId, cx: &mut Context) {
-    let cable = machine.cable;
-    let ingress = IngressConfig::DropTail(BEFORE_CARD);
-    let config = BondConfig { ingress, ..BondConfig::new(Mode::ActiveBackup, cable.mtu) };
-    let bond = Bond::new(Instant::ZERO, config);
-    let id = host.attach(bond, address, Ipv4Addr::UNSPECIFIED, &[link]);
-    host.set_default_route(id);
-    let member = MemberConfig {
-        link,
-        rate: cable.rate,
-        weight: cable.rate,
-        delay: cable.delay,
-        queue: CARD,
-        priority: 0,
-        framing: ETHERNET,
-    };
-    let enslaved =
-        host.with_bond(Instant::ZERO, cx, id, |bond, cx| bond.enslave(Instant::ZERO, cx, member));
-    assert!(enslaved.is_ok(), "a card has a rate, and room for it");
-}
-
-/// The port of a switch that leads to a machine with these cards: its own, that of the switch below that has it, or the
+/// The port of a switch that leads to a machine: its own, that of the switch below that has it, or the
 /// uplink.
 fn port_to(
     plan: &Plan,
     fabric: &Fabric,
     cables: &[usize],
     switch: usize,
-    (machine, cards): (usize, &[usize]),
+    machine: usize,
+    host: usize,
 ) -> Option<u16> {
     let switches = &plan.lab.switches;
-    let home = plan.lab.machines[machine].cable.to;
+    let home = plan.lab.machines[machine].cable()?.to;
     if network::root(switches, home) != network::root(switches, switch) {
         return None;
     }
@@ -254,8 +334,7 @@ fn port_to(
     };
     let leads = |cable: &usize| match (fabric.cables[*cable].to, next) {
         (End::Port { switch, .. }, Some(next)) => switch == next,
-        // A cable's way back is right behind it.
-        (End::Host(_), None) => cards.contains(&(*cable - 1)),
+        (End::Host(at), None) => at == host,
         _ => false,
     };
     cables.iter().position(leads).map(|port| port as u16)
@@ -264,7 +343,7 @@ fn port_to(
 /// The queues of a switch's ports, in its own memory or each in its own.
 fn buffers(plan: &Plan, fabric: &Fabric, cables: &[usize], index: usize, rng: &Rng) -> Buffers {
     let switch = &plan.lab.switches[index];
-    let mtu = plan.lab.machines.iter().map(|m| m.cable.mtu).max().unwrap_or(0);
+    let mtu = plan.lab.machines.iter().map(Machine::mtu).max().unwrap_or(0);
     let queues = cables.iter().map(|cable| {
         let rate = fabric.cables[*cable].channel.config().rate;
         let rng = rng.fork("switch").fork(&switch.name).fork(&cable.to_string());

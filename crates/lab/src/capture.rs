@@ -12,9 +12,15 @@ pub(crate) fn pcapng(plan: &Plan, records: &[Record]) -> Vec<u8> {
     let mut out = Vec::new();
     pcapng::section_header(&mut out);
     let links = plan.links.iter().map(|link| &link.name);
-    let cables = plan.lab.machines.iter().map(|machine| &machine.name);
+    let at_switches = plan.lab.machines.iter().filter(|machine| {
+        let is_named = machine.bond.is_some();
+        machine.cable().is_some() && !is_named
+    });
+    let cables = at_switches.map(|machine| &machine.name);
+    let on_segments = plan.lab.machines.iter().filter(|machine| machine.station().is_some());
+    let stations = on_segments.map(|machine| &machine.name);
     let uplinks = plan.lab.switches.iter().filter(|s| s.uplink.is_some()).map(|s| &s.name);
-    for link in links.chain(cables).chain(uplinks) {
+    for link in links.chain(cables).chain(uplinks).chain(stations) {
         for direction in ["up", "down"] {
             let name = format!("{link} {direction}");
             pcapng::interface_description(&mut out, &name, LinkType::RAW_IP);

@@ -1,7 +1,8 @@
 //! What a finished run is worth: the metrics of its flows and links, by name. Their names are those of
 //! [`trunkline_plan::metric`], their meaning stands in `docs/plan.md`, section "Metrics".
 
-mod plugged;
+mod jack;
+mod segment;
 mod switched;
 
 use crate::apps::{App, bulk, ping};
@@ -88,7 +89,9 @@ pub(crate) fn measure(plan: &Plan, world: &World) -> Measured {
     let links = (0..plan.links.len())
         .map(|index| (plan.links[index].name.clone(), link_metrics(plan, world, index, end)));
     let ports = (0..plan.lab.machines.len()).filter_map(|m| switched::of_port(plan, world, m));
-    let links = links.chain(ports).collect();
+    let segments = 0..plan.lab.segments.len();
+    let segments = segments.filter_map(|index| segment::of_segment(plan, world, index));
+    let links = links.chain(ports).chain(segments).collect();
     let virtual_time = end - Instant::ZERO;
     let packet_hops = world.packet_hops;
     Measured { flows, links, causes, failures, notes, tokens, packet_hops, virtual_time }
@@ -274,8 +277,8 @@ fn ping_metrics(ping: &ping::Ping, end: Instant) -> Metrics {
 
 /// In the direction of the first flow over the link's bond; `dropped` is of both.
 fn link_metrics(plan: &Plan, world: &World, index: usize, end: Instant) -> Metrics {
-    if let Some(plug) = world.fabric.plug(index) {
-        return plugged::metrics(plan, world, index, plug);
+    if let Some(jack) = world.fabric.jack(index) {
+        return jack::metrics(plan, world, index, jack);
     }
     let bond = plan.bonds.iter().position(|b| b.members.contains(&index)).unwrap_or(0);
     let ways = plan.lab.flows.iter().filter_map(model::Flow::bond);

@@ -5,8 +5,9 @@
 //! serves the hosts it touched until nothing moves any more.
 
 mod cables;
+mod jacks;
 mod links;
-mod plugs;
+mod segments;
 
 use crate::apps::{App, Call};
 use crate::fabric::Fabric;
@@ -357,6 +358,10 @@ impl World {
 
     fn medium_due(&mut self, medium: usize) {
         while let Some((slot, outcome)) = self.media[medium].poll_finished(self.now) {
+            if let Some(card) = self.card_of(slot) {
+                self.card_finished(card, outcome);
+                continue;
+            }
             let (link, lane) = (usize::from(slot) / 2, usize::from(slot) % 2);
             if outcome == Outcome::GivenUp {
                 self.links[link].lanes[lane].channel.give_up();
@@ -543,8 +548,8 @@ impl World {
     /// A fault begins or ends. Faults of one link never overlap: the plan sees to that.
     fn fault_due(&mut self, fault: usize) {
         let Fault { link, kind, up_at, .. } = self.faults[fault];
-        if self.fabric.plug(link).is_some() {
-            return self.plug_fault_due(fault);
+        if self.fabric.jack(link).is_some() {
+            return self.jack_fault_due(fault);
         }
         let Link { up, dark, .. } = self.links[link];
         match (kind, up, dark) {

@@ -72,7 +72,7 @@ fn dse_2_cubic_fills_the_link_and_shares_it_badly() {
 
 #[test]
 fn dse_3_a_ping_waits_in_cubics_queue_and_not_in_dctcps() {
-    let result = run("dctcp-latency", &[("lab.duration", "0.7s"), ("lab.warmup", "0.5s")]);
+    let result = run("dctcp-latency", &[("lab.duration", "1.5s"), ("lab.warmup", "0.5s")]);
     for (mtu, least) in [("mtu=1500", 40.0), ("mtu=9000", 15.0)] {
         let ratio = expectation(&result, mtu, "cubic-ping.rtt_mean / dctcp-ping.rtt_mean");
         assert!(ratio.value.is_some_and(|ratio| ratio >= least), "{ratio:?}");

@@ -8,7 +8,10 @@ const RUNS: u32 = 60;
 /// Seeds that found a bug which has been mended. When `trunkline lab swarm` prints a failing seed, add
 /// it with the bug in a comment behind it; what a seed draws changes with `swarm/draw.rs`, so that a
 /// bug worth a test of its own also gets one beside the code.
-const REGRESSIONS: &[u64] = &[];
+const REGRESSIONS: &[u64] = &[
+    // A port's FQ-CoDel gave up the packet just taken in, and the port looked at it.
+    170, 219,
+];
 
 #[test]
 fn random_plans_deliver_every_byte() {

@@ -83,6 +83,19 @@ pub const MESSAGES: [&str; 10] = [
     "retransmitted_share",
     "timeouts",
 ];
+/// Metrics of a flow whose app is `web`.
+pub const WEB: [&str; 10] = [
+    "pages",
+    "page_mean",
+    "page_p50",
+    "page_p99",
+    "page_max",
+    "goodput",
+    "broken",
+    "retransmitted",
+    "retransmitted_share",
+    "timeouts",
+];
 /// Metrics of a group of flows.
 pub const GROUP: [&str; 8] = [
     "goodput",
@@ -96,6 +109,18 @@ pub const GROUP: [&str; 8] = [
 ];
 /// Metrics of a switch's port.
 pub const PORT: [&str; 6] = ["rate", "utilisation", "dropped", "marked", "queue_mean", "queue_max"];
+/// Metrics of a segment.
+pub const SEGMENT: [&str; 9] = [
+    "rate",
+    "utilisation",
+    "busy",
+    "sent",
+    "collisions",
+    "deferred",
+    "attempts_mean",
+    "given_up",
+    "missed",
+];
 /// Metrics of a link.
 pub const LINK: [&str; 4] = ["rate", "share", "utilisation", "dropped"];
 
@@ -116,6 +141,7 @@ pub(crate) enum Owner {
     Requests,
     Attempts,
     Messages,
+    Web,
     /// A flow of which it is not known what it does: its own errors are told already.
     Flow,
 }
@@ -130,6 +156,7 @@ impl Owner {
             (App::Requests(_), _) => Owner::Requests,
             (App::Attempts(_), _) => Owner::Attempts,
             (App::Messages(_), _) => Owner::Messages,
+            (App::Web(_), _) => Owner::Web,
         }
     }
 
@@ -148,6 +175,7 @@ impl Owner {
             Owner::Requests => "request-response flow",
             Owner::Attempts => "connect flow",
             Owner::Messages => "messages flow",
+            Owner::Web => "web flow",
             Owner::Flow => "flow",
         }
     }
@@ -155,9 +183,8 @@ impl Owner {
     fn metrics(self) -> Vec<&'static str> {
         match self {
             Owner::Link => LINK.to_vec(),
-            Owner::Bond | Owner::Chip | Owner::Segment | Owner::Switch | Owner::Machine => {
-                Vec::new()
-            }
+            Owner::Bond | Owner::Chip | Owner::Switch | Owner::Machine => Vec::new(),
+            Owner::Segment => SEGMENT.to_vec(),
             Owner::Port => PORT.to_vec(),
             Owner::Group => GROUP.to_vec(),
             Owner::Bulk => BULK.to_vec(),
@@ -166,7 +193,10 @@ impl Owner {
             Owner::Requests => REQUESTS.to_vec(),
             Owner::Attempts => ATTEMPTS.to_vec(),
             Owner::Messages => MESSAGES.to_vec(),
-            Owner::Flow => [&BULK[..], &STREAMS, &PING, &REQUESTS, &ATTEMPTS, &MESSAGES].concat(),
+            Owner::Web => WEB.to_vec(),
+            Owner::Flow => {
+                [&BULK[..], &STREAMS, &PING, &REQUESTS, &ATTEMPTS, &MESSAGES, &WEB].concat()
+            }
         }
     }
 }

@@ -6,6 +6,7 @@
 mod bond;
 
 pub use crate::discipline::Discipline;
+pub use crate::network::Segment;
 use crate::network::{self, Machine, Switch};
 use std::net::{IpAddr, SocketAddr};
 use trunkline_core::bond::Mode;
@@ -249,13 +250,13 @@ pub struct Lab {
     pub flows: Vec<Flow>,
     /// UART chips several lines share.
     pub chips: Vec<Chip>,
-    /// Half-duplex Ethernet cables that links share.
+    /// Half-duplex Ethernet that links and machines share.
     pub segments: Vec<Segment>,
     /// Links that go down and come back.
     pub faults: Vec<Fault>,
     /// Full-duplex switches.
     pub switches: Vec<Switch>,
-    /// Machines at switches.
+    /// Machines at switches and on segments.
     pub machines: Vec<Machine>,
     /// Flows that are looked at together.
     pub groups: Vec<Group>,
@@ -296,7 +297,7 @@ pub enum Route {
         /// Whether the sender is the bond's first or second end.
         direction: Direction,
     },
-    /// Switches.
+    /// Switches, or a segment.
     Switches {
         /// Positions in [`Lab::machines`] of the senders; never empty.
         from: Vec<usize>,
@@ -358,6 +359,27 @@ pub enum App {
     Attempts(Attempts),
     /// Messages of drawn sizes at drawn times.
     Messages(Messages),
+    /// Pages, one after the other.
+    Web(Web),
+}
+
+/// The receiver of a flow loads web pages from its sender, over connections that stay open.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Web {
+    /// Bytes of the page itself.
+    pub page: u64,
+    /// How many objects it shows, which are asked for once it is there.
+    pub objects: u32,
+    /// Bytes of each.
+    pub object: u64,
+    /// Connections at a time at most.
+    pub connections: u32,
+    /// Bytes of a request.
+    pub request: u32,
+    /// From the end of a page to the begin of the next.
+    pub think: Duration,
+    /// How many pages; `None` goes on.
+    pub count: Option<u32>,
 }
 
 /// The receiver of a flow asks all its senders, over connections that stay open.
@@ -455,19 +477,6 @@ pub struct Chip {
     pub links: Vec<usize>,
 }
 
-/// A half-duplex Ethernet cable; each end of each of its links is a station.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Segment {
-    /// Unique among segments.
-    pub name: String,
-    /// Bits per second.
-    pub rate: BitRate,
-    /// How long it takes until every station hears another.
-    pub propagation: Duration,
-    /// Positions in [`Plan::links`].
-    pub links: Vec<usize>,
-}
-
 /// A link that goes down.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Fault {
@@ -533,7 +542,7 @@ impl Plan {
     pub fn has_randomness(&self) -> bool {
         let is_drawn = |f: &Flow| !f.start_jitter.is_zero() || matches!(f.app, App::Messages(_));
         let uplinks = self.lab.switches.iter().filter_map(|switch| switch.uplink.as_ref());
-        let mut cables = self.lab.machines.iter().map(|machine| &machine.cable).chain(uplinks);
+        let mut cables = self.lab.machines.iter().filter_map(Machine::cable).chain(uplinks);
         let red = |queue: &network::Waiting| matches!(queue.discipline, Discipline::Red { .. });
         let mut queues = self.lab.switches.iter().flat_map(|switch| switch.queue.queues());
         !self.lab.segments.is_empty()

@@ -1,9 +1,10 @@
-//! Machines, switches and the cables between them, as values: the part of [`crate::model`] that full-duplex
-//! Ethernet needs.
+//! Machines, switches, segments and the cables between them, as values: the part of [`crate::model`] that Ethernet
+//! needs.
 
 use crate::discipline::Discipline;
 use trunkline_core::bond::HashPolicy;
 use trunkline_core::link::framing::{Framing, Header};
+use trunkline_core::link::{Layout, Recovery};
 use trunkline_core::queue::shared::Alpha;
 use trunkline_core::queue::{Limit, Sharing};
 use trunkline_core::time::Duration;
@@ -18,11 +19,11 @@ pub const ETHERNET: Framing = Framing { header: Header::Ethernet, ..Framing::PLA
 pub struct Machine {
     /// Unique among machines.
     pub name: String,
-    /// What it is plugged in with: the cable of its first card.
-    pub cable: Cable,
-    /// The bond of its cards, where that is what it is plugged in with.
+    /// What it is plugged in with.
+    pub plug: Plug,
+    /// The bond of its cards, where it has several: `plug` is then the cable of the first.
     pub bond: Option<Cards>,
-    /// Its Ethernet address, the same on all its cards; one that follows from its place without.
+    /// Its Ethernet address, the same on all its cards; without one it follows from its place.
     pub mac: Option<Mac>,
 }
 
@@ -35,6 +36,81 @@ pub struct Cards {
     pub end: usize,
     /// Positions of the links in the plan, in order of enslaving; never empty.
     pub links: Vec<usize>,
+}
+
+/// What a machine's card is plugged in with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Plug {
+    /// A full-duplex cable to a switch.
+    Cable(Cable),
+    /// A half-duplex segment, of which it is a station.
+    Station(Station),
+}
+
+/// A station of a half-duplex segment.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Station {
+    /// Position of the segment.
+    pub segment: usize,
+    /// Largest packet in bytes.
+    pub mtu: u16,
+    /// The time its receiver needs after a frame, where it needs some.
+    pub recovery: Option<Recovery>,
+}
+
+/// A half-duplex Ethernet. Each end of each of its links is a station, and so is each machine on it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Segment {
+    /// Unique among segments.
+    pub name: String,
+    /// Bits per second.
+    pub rate: BitRate,
+    /// How far apart stations are.
+    pub layout: Layout,
+    /// Positions in [`crate::model::Plan::links`].
+    pub links: Vec<usize>,
+}
+
+impl Machine {
+    /// The cable to its switch, if it is at one.
+    pub const fn cable(&self) -> Option<&Cable> {
+        match &self.plug {
+            Plug::Cable(cable) => Some(cable),
+            Plug::Station(_) => None,
+        }
+    }
+
+    /// What it is on its segment, if it is on one.
+    pub const fn station(&self) -> Option<&Station> {
+        match &self.plug {
+            Plug::Cable(_) => None,
+            Plug::Station(station) => Some(station),
+        }
+    }
+
+    /// Largest packet in bytes.
+    pub const fn mtu(&self) -> u16 {
+        match self.plug {
+            Plug::Cable(Cable { mtu, .. }) | Plug::Station(Station { mtu, .. }) => mtu,
+        }
+    }
+}
+
+/// Where a machine is in the network: machines at one place reach each other.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Home {
+    /// A tree of switches, by its root.
+    Tree(usize),
+    /// A segment.
+    Segment(usize),
+}
+
+/// Where a machine is.
+pub fn home(switches: &[Switch], machine: &Machine) -> Home {
+    match machine.plug {
+        Plug::Cable(cable) => Home::Tree(root(switches, cable.to)),
+        Plug::Station(station) => Home::Segment(station.segment),
+    }
 }
 
 /// A full-duplex cable, seen from the machine or the switch that is plugged in with it.
@@ -52,7 +128,7 @@ pub struct Cable {
     pub mtu: u16,
 }
 
-/// A switch with a queue before each port's transmitter. Where a packet goes is known from the start.
+/// A switch with a queue before each port's transmitter.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Switch {
     /// Unique among switches.
@@ -61,6 +137,8 @@ pub struct Switch {
     pub memory: Option<Memory>,
     /// What waits at each port.
     pub queue: PortQueue,
+    /// How it comes to know which port leads where.
+    pub learning: Learning,
     /// The cable to the next switch towards the root of the tree.
     pub uplink: Option<Cable>,
     /// Ports that lead to one machine together.
@@ -74,6 +152,15 @@ pub struct PortGroup {
     pub links: Vec<usize>,
     /// What names the port a packet leaves by.
     pub hash: HashPolicy,
+}
+
+/// How a switch comes to know which port leads to which machine.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Learning {
+    /// It knows from the start, as one that has heard from all of them.
+    Known,
+    /// It sees who sends from where, and sends to all ports what is for somebody it has not heard from.
+    Learns,
 }
 
 /// Memory that the ports of a switch share by dynamic thresholds.
@@ -136,7 +223,7 @@ pub fn port_name(switches: &[Switch], machine: &Machine) -> Option<String> {
     if machine.bond.is_some() {
         return None;
     }
-    Some(format!("{}.{}", switches.get(machine.cable.to)?.name, machine.name))
+    Some(format!("{}.{}", switches.get(machine.cable()?.to)?.name, machine.name))
 }
 
 /// The root of the tree a switch is in.

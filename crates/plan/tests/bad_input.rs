@@ -183,6 +183,13 @@ const CASES: &[(&str, &str, &str, &[&str])] = &[
         "p.toml:52:30: `shift_g` is out of range",
         &["a whole number from 0 to 10"],
     ),
+    ("cc = \"reno\"", "abe = \"on\"", "p.toml:52:16: `abe` is", &["true or false"]),
+    (
+        "cc = \"reno\"",
+        "mss = 40",
+        "p.toml:52:16: `mss` is out of range",
+        &["a whole number from 48 to 65495"],
+    ),
     (
         "cc = \"reno\"",
         "backlog = 0",

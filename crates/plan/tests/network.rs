@@ -1,5 +1,7 @@
 //! Hosts at switches: what is taken, and what is refused with its reason.
 
+use trunkline_core::link::Layout;
+use trunkline_core::time::Duration;
 use trunkline_plan::Document;
 use trunkline_plan::model::{Plan, Route};
 use trunkline_plan::network::PortQueue;
@@ -55,7 +57,7 @@ fn a_pattern_stands_for_all_its_senders() {
 
 #[test]
 fn what_cannot_be_is_refused_with_the_reason() {
-    let cases: [(&str, &str, &[&str]); 10] = [
+    let cases: [(&str, &str, &[&str]); 12] = [
         ("mark = \"20p\"", "mark = \"200p\"", &["`mark` is not below limit", "from 1p to 199p"]),
         ("mark = \"20p\"", "k = \"0p\"", &["`k` is zero"]),
         (
@@ -74,6 +76,16 @@ fn what_cannot_be_is_refused_with_the_reason() {
             &["is no switch", "did you mean `tor`?"],
         ),
         ("kind = \"bulk\"", "kind = \"request-response\"", &["`response` is missing"]),
+        (
+            "name = \"rx\"\nlink = {",
+            "name = \"rx\"\nlink = [{ to = \"tor\", rate = \"1gbit\" }]\nx = {",
+            &["several `link`s: a host has one card"],
+        ),
+        (
+            "name = \"tor\"\n",
+            "name = \"tor\"\nlink = [{ to = \"a\" }, { to = \"b\" }]\n",
+            &["several `link`s: a switch has one way towards the root"],
+        ),
     ];
     for (from, to, parts) in cases {
         let text = changed(from, to);
@@ -111,4 +123,83 @@ fn an_acknowledgment_waits_for_less_than_the_peer() {
     assert_eq!(delay("dscp = 1 }").as_millis(), 40);
     assert_eq!(delay("rto_min = \"10ms\" }").as_millis(), 5);
     assert_eq!(delay("rto_min = \"10ms\", ack_delay = \"40ms\" }").as_millis(), 40);
+}
+
+const SHARED: &str = "name = \"n\"
+[[lab.segment]]
+name = \"ether\"
+rate = \"10mbit\"
+[[lab.segment]]
+name = \"other\"
+rate = \"100mbit\"
+layout = \"bus\"
+[[lab.host]]
+name = \"ws\"
+count = 300
+link = { to = \"ether\" }
+[[lab.host]]
+name = \"server\"
+link = { to = \"ether\", receiver = { loss = \"30%\" } }
+[[lab.flow]]
+name = \"f\"
+from = \"ws*\"
+to = \"server\"
+app = { kind = \"bulk\" }
+[[lab.expect]]
+what = \"ether.utilisation\"
+max = 1
+";
+
+#[test]
+fn hosts_share_a_segment() {
+    let plan = plan(SHARED);
+    let [ether, other] = &plan.lab.segments[..] else { panic!("two segments") };
+    assert_eq!(ether.layout, Layout::Star(Duration::from_nanos(12_800)));
+    assert_eq!(other.layout, Layout::Bus(Duration::from_nanos(1_280)));
+    assert_eq!(plan.lab.machines.len(), 301);
+    let server = plan.lab.machines[300].station().expect("a station");
+    let recovery = server.recovery.expect("a receiver that needs time");
+    assert_eq!((server.segment, server.mtu, recovery.span.as_micros()), (0, 1500, 20));
+    assert_eq!(plan.lab.flows[0].route, Route::Switches { from: (0..300).collect(), to: 300 });
+    assert!(plan.lab.port_names().next().is_none() && plan.has_randomness());
+}
+
+#[test]
+fn what_a_segment_cannot_be_is_refused_with_the_reason() {
+    let cases: [(&str, &str, &[&str]); 9] = [
+        ("rate = \"10mbit\"\n", "", &["`rate` is missing", "links = [\"LINK\", …]"]),
+        ("\"bus\"", "\"ring\"", &["\"ring\" is unknown", "\"star\"", "\"bus\""]),
+        (
+            "rate = \"10mbit\"",
+            "rate = \"10mbit\"\npropagation = \"30us\"",
+            &["longer than half the slot time", "at most 25600ns"],
+        ),
+        (
+            "to = \"ether\" }",
+            "to = \"ethr\" }",
+            &["no switch and no segment", "did you mean `ether`?"],
+        ),
+        (
+            "to = \"ether\" }",
+            "to = \"ether\", rate = \"10mbit\" }",
+            &["`rate` of a host on a segment", "`rate` and `propagation` of the [[lab.segment]]"],
+        ),
+        ("loss = \"30%\"", "recovery = \"5us\"", &["`loss` is missing"]),
+        ("loss = \"30%\"", "losses = \"30%\"", &["unknown key `losses`", "did you mean `loss`?"]),
+        (
+            "name = \"server\"\nlink = { to = \"ether\"",
+            "name = \"server\"\nlink = { to = \"other\"",
+            &[
+                "there is no path from `ws0` to `server`: they are at the segment `ether` and the segment `other`",
+            ],
+        ),
+        ("ether.utilisation", "ether.utilization", &["did you mean `utilisation`?"]),
+    ];
+    for (from, to, parts) in cases {
+        assert!(SHARED.contains(from), "`{from}` is in the plan");
+        let text = document(&SHARED.replacen(from, to, 1)).check().to_string();
+        for part in parts {
+            assert!(text.contains(part), "{to}: no `{part}` in\n{text}");
+        }
+    }
 }

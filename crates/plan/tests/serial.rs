@@ -146,7 +146,7 @@ fn ethernet_links_share_a_segment() {
     assert_eq!((shared.links[0].framing.header, shared.bonds[0].mtu), (Header::Ethernet, 1500));
     let cable = &shared.lab.segments[0];
     assert_eq!(
-        (cable.rate.as_bps(), cable.propagation),
+        (cable.rate.as_bps(), cable.layout.propagation()),
         (10_000_000, Duration::from_nanos(12_800))
     );
     assert!(shared.has_randomness());

@@ -179,6 +179,30 @@ fn connections_are_carried_whole_both_ways_at_once() {
 }
 
 #[test]
+fn the_server_is_asked_for_ecn_where_that_is_wanted() {
+    let Some(bed) = bed("proxy-ecn") else { return };
+    let answers = || std::fs::write("/proc/sys/net/ipv4/tcp_ecn", "2").expect("the kernel has ECN");
+    bed.on("server", answers).join().expect("a server that agrees");
+    // A kernel takes no SYN that is ECN-capable itself, which those of DCTCP are, where it has no DCTCP.
+    for (words, is_agreed) in
+        [("--ecn on", true), ("--ecn on-request", false), ("", false), ("--cc dctcp", false)]
+    {
+        let listener = listen(&bed, "server", FAR);
+        let running = Running::start(&bed, format!("--to {FAR} {words}").trim_end());
+        let mode = words.strip_prefix("--ecn ").unwrap_or("on-request");
+        assert_eq!(running.ready["ecn"], mode, "{words}");
+        let (mut client, mut server) = (connect(&bed, &running), accept(&listener));
+        client.write_all(b"x").expect("it is taken");
+        server.read_exact(&mut [0]).expect("it is carried");
+        let mut told = Command::new("ip");
+        told.args(["netns", "exec", &bed.namespace("server"), "ss", "-tineH"]);
+        let told = ran(told).stdout;
+        assert_eq!(told.contains(" ecn "), is_agreed, "{words}: {told}");
+        running.end(&bed, "-TERM");
+    }
+}
+
+#[test]
 fn a_side_that_closes_first_still_receives() {
     let Some(bed) = bed("proxy-half") else { return };
     let listener = listen(&bed, "server", FAR);

@@ -27,6 +27,11 @@ const fn reduced(cwnd: u32) -> u32 {
     (cwnd as u64 * 7 / 10) as u32
 }
 
+/// The same for marks of a short queue: 0.85 (RFC 8511, 3.1).
+const fn reduced_for_marks(cwnd: u32) -> u32 {
+    (cwnd as u64 * 17 / 20) as u32
+}
+
 /// Where the next curve has its flat part when flows must make room: `(1 + 0.7) / 2` (RFC 9438, 4.7).
 const fn converged(cwnd: u32) -> u32 {
     (cwnd as u64 * 17 / 20) as u32
@@ -122,6 +127,8 @@ pub struct Cubic {
     growth: Growth,
     initial: u32,
     cwnd_max: u32,
+    /// Marks cut less than a loss (RFC 8511).
+    abe: bool,
     window: Window,
     /// The window before the last reaction, for its undoing.
     prior: Option<Window>,
@@ -143,6 +150,7 @@ impl Cubic {
             growth: settings.growth,
             initial,
             cwnd_max: mss.saturating_mul(settings.cwnd_max).max(initial),
+            abe: settings.tuning.abe,
             window: Window {
                 cwnd: initial,
                 ssthresh: settings.initial_ssthresh.map_or(u32::MAX, |n| n.saturating_mul(mss)),
@@ -249,9 +257,11 @@ impl Cubic {
 
     fn reduce(&mut self, sign: Congestion) {
         self.prior = Some(self.window);
-        let Window { cwnd, w_max, .. } = self.window;
+        let Window { cwnd, ssthresh, w_max, .. } = self.window;
         self.window.cwnd_prior = cwnd;
-        self.window.ssthresh = reduced(cwnd).max(self.mss.saturating_mul(2));
+        let is_abe = self.abe && sign == Congestion::Marks && cwnd >= ssthresh;
+        let after = if is_abe { reduced_for_marks(cwnd) } else { reduced(cwnd) };
+        self.window.ssthresh = after.max(self.mss.saturating_mul(2));
         self.window.w_max = match sign {
             Congestion::Loss | Congestion::Marks if cwnd < w_max => converged(cwnd),
             Congestion::Loss | Congestion::Marks => cwnd,

@@ -19,6 +19,8 @@ pub struct Reno {
     ssthresh: u32,
     /// Avoidance: bytes acknowledged (or acknowledgments) since the last step.
     counter: u32,
+    /// Marks cut less than a loss (RFC 8511).
+    abe: bool,
     /// Window and threshold before the last reaction, for its undoing.
     prior: Option<(u32, u32)>,
 }
@@ -36,6 +38,7 @@ impl Reno {
             cwnd: initial,
             ssthresh: settings.initial_ssthresh.map_or(u32::MAX, |n| n.saturating_mul(mss)),
             counter: 0,
+            abe: settings.tuning.abe,
             prior: None,
         }
     }
@@ -124,8 +127,11 @@ impl Reno {
         self.ssthresh = self.ssthresh.max(self.cwnd / 4 * 3);
     }
 
-    fn halved(&self) -> u32 {
+    fn reduced(&self, sign: Congestion) -> u32 {
+        let is_abe = self.abe && sign == Congestion::Marks && !self.is_in_slow_start();
         match self.growth {
+            // RFC 8511, 3.1: 0.8 of the window.
+            Growth::PerByte if is_abe => (self.cwnd - self.cwnd / 5).max(2 * self.mss),
             Growth::PerByte => (self.cwnd / 2).max(2 * self.mss),
             Growth::PerAck => self.cwnd / self.mss / 2 * self.mss,
         }
@@ -151,7 +157,7 @@ impl CongestionControl for Reno {
         let once_more = sign == Congestion::TimeoutAgain && self.growth == Growth::PerByte;
         if !once_more {
             self.prior = Some((self.cwnd, self.ssthresh));
-            self.ssthresh = self.halved();
+            self.ssthresh = self.reduced(sign);
         }
         if sign == Congestion::Marks {
             self.prior = None;

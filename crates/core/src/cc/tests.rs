@@ -161,7 +161,7 @@ fn marks_cut_no_deeper_than_a_loss_and_are_not_undone() {
     });
 }
 
-/// As deep as for a loss, but for DCTCP with few marks; RFC 8511's gentler cut is not built.
+/// As deep as for a loss, but for DCTCP with few marks.
 #[test]
 fn marks_cut_as_deep_as_the_algorithm_says() {
     for (algorithm, share_of_100) in [
@@ -178,6 +178,34 @@ fn marks_cut_as_deep_as_the_algorithm_says() {
         let mut lossy = Sender::new(&wide);
         lossy.on_congestion(Instant::ZERO, Congestion::Loss, 100 * MSS);
         assert_eq!(lossy.cwnd(), cc.cwnd(), "{name}");
+    }
+}
+
+#[test]
+fn with_abe_marks_cut_less_than_a_loss_but_not_in_slow_start() {
+    let abe = Tuning { abe: true, ..Tuning::default() };
+    for (algorithm, of_1000, of_loss) in
+        [(Algorithm::Reno, 800, 500), (Algorithm::Vegas, 800, 500), (Algorithm::Cubic, 850, 700)]
+    {
+        let wide = Settings {
+            initial_window: 1000,
+            initial_ssthresh: Some(500),
+            tuning: abe,
+            ..settings(algorithm, Growth::PerByte)
+        };
+        let name = algorithm.name();
+        let cut = |settings: &Settings, sign| {
+            let mut cc = Sender::new(settings);
+            cc.on_congestion(Instant::ZERO, sign, 1000 * MSS);
+            assert_eq!(cc.cwnd(), cc.ssthresh(), "{name}");
+            cc.cwnd() / MSS
+        };
+        assert_eq!(cut(&wide, Congestion::Marks), of_1000, "{name}");
+        assert_eq!(cut(&wide, Congestion::Loss), of_loss, "{name}");
+        let starting = Settings { initial_ssthresh: None, ..wide };
+        assert_eq!(cut(&starting, Congestion::Marks), of_loss, "{name}: in slow start");
+        let tiny = Settings { initial_window: 2, initial_ssthresh: Some(1), ..wide };
+        assert_eq!(cut(&tiny, Congestion::Marks), 2, "{name}: no less than two segments");
     }
 }
 

@@ -7,7 +7,7 @@
 //! clock and the size. Where both ends have timestamps, the lowest six bits of ours say what else the SYN
 //! offered: four of the window scale, one of SACK, one of ECN. Without timestamps nothing else is agreed.
 
-use super::siphash::siphash;
+use super::siphash::{ENDS_LEN, ends, siphash};
 use crate::rng::Rng;
 use crate::seq::SeqNumber;
 use crate::tcp::config::{Config, EcnMode, Recovery};
@@ -22,9 +22,9 @@ const PERIOD: Duration = Duration::from_secs(64);
 /// How long a cookie is good at most: the step it was made in and the next.
 pub(super) const LIFE: Duration = Duration::from_secs(128);
 
-/// Segment sizes that can be told, in bytes; the largest that the peer takes is. The least is for
-/// lines with a tiny MTU, then the default, and what Ethernet leaves behind various tunnels.
-const SIZES: [u16; 8] = [64, 536, 1220, 1360, 1400, 1440, 1460, 8960];
+/// Segment sizes that can be told, in bytes; the largest that the peer takes is. The least is what any
+/// peer is believed to take, then the default, and what Ethernet leaves behind various tunnels.
+const SIZES: [u16; 8] = [tcp::MSS_MIN as u16, 536, 1220, 1360, 1400, 1440, 1460, 8960];
 
 const HASH_BITS: u32 = 24;
 const STAMP_BITS: u32 = 6;
@@ -60,9 +60,8 @@ impl Jar {
     }
 
     fn seal(&self, period: u64, size: u32, tuple: &Tuple, irs: SeqNumber) -> SeqNumber {
-        let mut bytes = [0; 52];
-        bytes[..18].copy_from_slice(&end(&tuple.local));
-        bytes[18..36].copy_from_slice(&end(&tuple.remote));
+        let mut bytes = [0; ENDS_LEN + 16];
+        bytes[..ENDS_LEN].copy_from_slice(&ends(tuple));
         bytes[36..40].copy_from_slice(&irs.0.to_be_bytes());
         bytes[40..48].copy_from_slice(&period.to_be_bytes());
         bytes[48..52].copy_from_slice(&size.to_be_bytes());
@@ -145,15 +144,4 @@ fn default_size(tuple: &Tuple) -> u16 {
         SocketAddr::V4(_) => tcp::MSS_DEFAULT as u16,
         SocketAddr::V6(_) => tcp::MSS_DEFAULT_V6 as u16,
     }
-}
-
-fn end(of: &SocketAddr) -> [u8; 18] {
-    let ip = match of {
-        SocketAddr::V4(v4) => v4.ip().to_ipv6_mapped(),
-        SocketAddr::V6(v6) => *v6.ip(),
-    };
-    let mut bytes = [0; 18];
-    bytes[..16].copy_from_slice(&ip.octets());
-    bytes[16..].copy_from_slice(&of.port().to_be_bytes());
-    bytes
 }

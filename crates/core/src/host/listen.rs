@@ -45,7 +45,7 @@ pub struct ListenStats {
 }
 
 impl Host {
-    /// Accepts connections to a port, each with this configuration.
+    /// Accepts connections to a port, each with this configuration and a flow label of the host's.
     pub fn listen(&mut self, port: u16, config: Config) {
         self.stop_listening(port);
         let (half_open, untold, cookies_until) = (0, 0, Instant::ZERO);
@@ -81,6 +81,7 @@ impl Host {
         (frame, syn): (Frame, &Segment),
         beyond: Option<SeqNumber>,
     ) {
+        let flow_label = self.labels.label(&tuple);
         let Some(listener) = self.listener_mut(tuple.local.port()) else {
             return cx.drop_frame(frame, DropReason::NoConnection);
         };
@@ -89,7 +90,7 @@ impl Host {
         let may_answer = listener.untold < backlog && (has_room || listener.config.syn_cookies);
         if may_answer && has_room {
             listener.half_open += 1;
-            let config = listener.config.clone();
+            let config = Config { flow_label, ..listener.config.clone() };
             let iss = self.initial_sequence(beyond);
             let connection = Connection::accept(now, cx, config, tuple, iss, syn);
             self.insert(now, cx, id, connection, Stage::HalfOpen);
@@ -122,7 +123,8 @@ impl Host {
     ) {
         let iss = self.cookies.cookie(now, &tuple, syn);
         let at = answer.stamped_at;
-        let mut passing = Connection::accept(at, cx, answer.config, tuple, iss, syn);
+        let config = Config { flow_label: self.labels.label(&tuple), ..answer.config };
+        let mut passing = Connection::accept(at, cx, config, tuple, iss, syn);
         if let Some(syn_ack) = passing.poll_transmit(at, cx) {
             self.post(cx, id, syn_ack);
             self.listen_stats.cookies_sent += 1;
@@ -155,6 +157,7 @@ impl Host {
             Some(_) => listener.config.clone(),
             None => cookie::unstamped(&listener.config),
         };
+        let config = Config { flow_label: self.labels.label(&tuple), ..config };
         let iss = segment.repr.ack - 1;
         let connection = Connection::accept_answered(now, cx, config, tuple, iss, &syn);
         let listener = self.listener_mut(port)?;

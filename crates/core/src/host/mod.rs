@@ -7,6 +7,7 @@ mod cookie;
 mod demux;
 mod echo;
 mod input;
+mod label;
 mod listen;
 mod siphash;
 mod sockets;
@@ -24,6 +25,7 @@ use crate::time::{Instant, Reason};
 use crate::work::DropReason;
 use cookie::Jar;
 use demux::Demux;
+use label::Labels;
 use listen::Listener;
 use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -142,6 +144,7 @@ pub struct Host {
     listeners: Vec<Listener>,
     listen_stats: ListenStats,
     cookies: Jar,
+    labels: Labels,
     /// Reaches every address that is no interface's peer.
     default_route: Option<InterfaceId>,
     events: VecDeque<Event>,
@@ -154,7 +157,8 @@ pub struct Host {
 }
 
 impl Host {
-    /// A host with no interfaces. `rng` gives initial sequence numbers and the key of SYN cookies.
+    /// A host with no interfaces. `rng` gives initial sequence numbers and the keys of SYN cookies and
+    /// flow labels.
     pub fn new(rng: Rng) -> Self {
         Host {
             interfaces: Vec::new(),
@@ -165,6 +169,7 @@ impl Host {
             listeners: Vec::new(),
             listen_stats: ListenStats::default(),
             cookies: Jar::new(&rng),
+            labels: Labels::new(&rng),
             default_route: None,
             events: VecDeque::new(),
             stillborn: Vec::new(),

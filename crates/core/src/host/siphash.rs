@@ -1,5 +1,32 @@
 //! SipHash-2-4 (Aumasson and Bernstein, 2012): a short keyed hash that nobody without the key can foretell.
 
+use crate::tcp::Tuple;
+use std::net::SocketAddr;
+
+/// Bytes that an address and a port are hashed as.
+const END_LEN: usize = 18;
+/// Bytes that a connection's two ends are hashed as.
+pub(super) const ENDS_LEN: usize = 2 * END_LEN;
+
+/// A connection's two ends as a hash takes them.
+pub(super) fn ends(tuple: &Tuple) -> [u8; ENDS_LEN] {
+    let mut bytes = [0; ENDS_LEN];
+    bytes[..END_LEN].copy_from_slice(&end(&tuple.local));
+    bytes[END_LEN..].copy_from_slice(&end(&tuple.remote));
+    bytes
+}
+
+fn end(of: &SocketAddr) -> [u8; END_LEN] {
+    let ip = match of {
+        SocketAddr::V4(v4) => v4.ip().to_ipv6_mapped(),
+        SocketAddr::V6(v6) => *v6.ip(),
+    };
+    let mut bytes = [0; END_LEN];
+    bytes[..16].copy_from_slice(&ip.octets());
+    bytes[16..].copy_from_slice(&of.port().to_be_bytes());
+    bytes
+}
+
 /// The hash of `bytes` under a key.
 pub(super) fn siphash(key: [u64; 2], bytes: &[u8]) -> u64 {
     let mut v = [

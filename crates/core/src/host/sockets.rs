@@ -19,7 +19,7 @@ pub enum ConnectError {
 }
 
 impl Host {
-    /// Opens a connection to `remote` through the interface that reaches it.
+    /// Opens a connection to `remote` through the interface that reaches it. The flow label is the host's.
     pub fn connect(
         &mut self,
         now: Instant,
@@ -35,7 +35,9 @@ impl Host {
         let port = self.free_port(&remote).ok_or(ConnectError::NoPort)?;
         let local = SocketAddr::new(address, port);
         let iss = SeqNumber(self.rng.next_u32());
-        let connection = Connection::connect(now, cx, config, Tuple { local, remote }, iss);
+        let tuple = Tuple { local, remote };
+        let config = Config { flow_label: self.labels.label(&tuple), ..config };
+        let connection = Connection::connect(now, cx, config, tuple, iss);
         Ok(self.insert(now, cx, interface, connection, Stage::Open))
     }
 
@@ -105,7 +107,7 @@ impl Host {
         let Some(slot) = self.slot_mut(id) else {
             return 0;
         };
-        let read = slot.connection.read(max, sink);
+        let read = slot.connection.read(cx, max, sink);
         self.serve(now, cx, id);
         read
     }

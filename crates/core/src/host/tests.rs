@@ -16,7 +16,7 @@ use std::net::{SocketAddr, SocketAddrV4};
 pub(super) const LINK: LinkId = LinkId(0);
 pub(super) const ADDRESSES: [Ipv4Addr; 2] =
     [Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2)];
-const ADDRESSES_V6: [Ipv6Addr; 2] =
+pub(super) const ADDRESSES_V6: [Ipv6Addr; 2] =
     [Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 1), Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 2)];
 
 pub(super) struct Pair {

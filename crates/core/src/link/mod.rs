@@ -7,14 +7,16 @@ pub mod csma;
 pub mod framing;
 pub mod modem;
 pub mod pacer;
+pub mod receiver;
 pub mod wire;
 
 pub use channel::{Channel, ChannelConfig, Started};
 pub use chip::Chip;
-pub use csma::{Csma, Outcome};
+pub use csma::{Csma, Layout, Outcome};
 pub use framing::{Framed, Framer, Framing, Header, HeaderCompression, LineCoding, Payload};
 pub use modem::{Blocks, Modem, ModemConfig};
 pub use pacer::Pacer;
+pub use receiver::{Receiver, Reception, Recovery};
 pub use wire::{Wire, WireConfig};
 
 use crate::time::Instant;

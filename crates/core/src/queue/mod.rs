@@ -13,6 +13,7 @@ use crate::frame::Frame;
 use crate::time::{Duration, Instant};
 use crate::units::BitRate;
 use crate::wire::ip::{self, Marked};
+use crate::wire::ipv4::Ecn;
 use crate::work::DropReason;
 pub use classes::{Class, Classes, DscpSet, Sharing};
 pub use drop_tail::DropTail;
@@ -76,6 +77,15 @@ pub struct Refused {
     pub reason: DropReason,
 }
 
+/// Marks a frame, and counts it unless it was marked before.
+fn mark(cx: &mut Context, frame: Frame) -> Marked {
+    let bytes = cx.frames.bytes_mut(frame);
+    let was_marked = ip::dscp_ecn(bytes).is_some_and(|(_, ecn)| ecn == Ecn::Ce);
+    let marked = ip::set_ce(bytes);
+    cx.work.frames_marked += u64::from(marked == Marked::Marked && !was_marked);
+    marked
+}
+
 impl Queue {
     /// Takes in a frame, marked where the discipline says so, or refuses it. FQ-CoDel refuses nothing:
     /// it gives up others for it, or the frame itself, and counts them.
@@ -86,18 +96,13 @@ impl Queue {
             Queue::DropTail(q) => {
                 q.push(frame, len).map_err(|frame| refused((frame, DropReason::QueueFull)))
             }
-            Queue::StepEcn(q) => {
-                q.push(frame, len, |frame| ip::set_ce(cx.frames.bytes_mut(*frame))).map_err(refused)
-            }
+            Queue::StepEcn(q) => q.push(frame, len, |frame| mark(cx, *frame)).map_err(refused),
             Queue::FqCodel(q) => {
                 let flow = ip::flow_hash(cx.frames.bytes(frame));
                 q.push(now, frame, len, flow, |frame| cx.drop_frame(frame, DropReason::QueueFull));
                 Ok(())
             }
-            Queue::Red(q) => {
-                let mark = |frame: &Frame| ip::set_ce(cx.frames.bytes_mut(*frame));
-                q.push(now, frame, len, mark).map_err(refused)
-            }
+            Queue::Red(q) => q.push(now, frame, len, |frame| mark(cx, *frame)).map_err(refused),
             Queue::Classes(q) => q.push(now, cx, frame),
         }
     }
@@ -108,7 +113,7 @@ impl Queue {
         match self {
             Queue::DropTail(q) => q.pop(),
             Queue::StepEcn(q) => q.pop(),
-            Queue::FqCodel(q) => q.pop(now, |frame| match ip::set_ce(cx.frames.bytes_mut(frame)) {
+            Queue::FqCodel(q) => q.pop(now, |frame| match mark(cx, frame) {
                 Marked::Marked => Some(frame),
                 Marked::NotCapable => {
                     cx.drop_frame(frame, DropReason::Congestion);

@@ -231,11 +231,14 @@ pub struct Config {
     pub ect_on_syn: EctOnSyn,
     /// The differentiated services codepoint of every packet (RFC 2474), below 64.
     pub dscp: u8,
+    /// The flow label of every packet over IPv6 (RFC 6437), of 20 bits; zero is none. It must not tell of
+    /// sequence numbers: who looks on reads it.
+    pub flow_label: u32,
     /// How losses are repaired; `Sack` and `Rack` also offer SACK (RFC 2018).
     pub recovery: Recovery,
     /// Probe for losses at the end of a flight (RFC 8985, 7). Needs SACK.
     pub tlp: bool,
-    /// Reduce in proportion to what is delivered (RFC 6937, RFC 9937). Needs SACK.
+    /// Reduce in proportion to what is delivered (RFC 6937, RFC 9937), for losses and marks. Needs SACK.
     pub prr: bool,
     /// Ask with new data whether a timeout was spurious (RFC 5682). Needs SACK.
     pub frto: bool,

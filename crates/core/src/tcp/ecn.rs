@@ -9,6 +9,7 @@
 //! deployed systems have it; a reset in answer to a SYN that asks for ECN is not tried again without.
 
 use super::config::{Config, EcnMode, EctOnSyn};
+use super::recovery::Before;
 use super::{Connection, Segment, State};
 use crate::Context;
 use crate::cc::ce_echo::{Held, Mark, Reply};
@@ -368,7 +369,7 @@ impl Connection {
     }
 
     /// It has been taken: the answer to marks, once per window and not where a loss has been answered.
-    pub(super) fn answer_echo(&mut self, now: Instant) {
+    pub(super) fn answer_echo(&mut self, now: Instant, before: &Before) {
         let heard = std::mem::take(&mut self.ecn.heard);
         if !heard || self.ecn.cut.is_some() || self.repairing.phase() != Phase::Open {
             return;
@@ -378,6 +379,7 @@ impl Connection {
         self.cc.on_congestion(now, Congestion::Marks, self.board.flight());
         self.ecn.cut = Some(Cut { by_marks: true, until: self.snd_nxt });
         self.ecn.cwr_due = true;
+        self.reduce_for_marks(before);
         if had_one_segment && self.ecn.capable == Capable::NewData {
             self.ecn.waits = true;
             self.timers.retransmit = Some(now + self.rtt.rto());
@@ -393,6 +395,7 @@ impl Connection {
         };
         self.ecn.cut = None;
         if cut.by_marks && self.repairing.phase() == Phase::Open {
+            self.end_mark_reduction();
             self.cc.on_recovery_end(now);
         }
     }

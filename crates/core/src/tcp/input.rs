@@ -168,7 +168,7 @@ impl Connection {
         }
         self.timers.probes_unanswered = 0;
         self.judge_ack(now, &before, segment);
-        self.answer_echo(now);
+        self.answer_echo(now, &before);
         self.step_closing(now);
         true
     }
@@ -315,12 +315,7 @@ impl Connection {
     /// Moves a piece that continues at `rcv_nxt` into the receive buffer.
     #[inline(always)]
     pub(super) fn append(&mut self, cx: &mut Context, piece: Piece) {
-        let bytes = cx.frames.bytes(piece.frame);
-        let from = (piece.offset as usize).min(bytes.len());
-        let to = (piece.offset as usize + piece.len as usize).min(bytes.len());
-        let real = &bytes[from..to];
-        self.receive.append(real, piece.len as usize - real.len());
-        cx.frames.remove(piece.frame);
+        self.receive.append(&mut cx.frames, piece);
         cx.work.bytes_copied += u64::from(piece.len);
         self.rcv_nxt += piece.len;
         self.stats.bytes_received += u64::from(piece.len);
@@ -328,7 +323,7 @@ impl Connection {
     }
 
     /// In-order data arrived: acknowledge now or hold it back (RFC 1122, 4.2.3.2).
-    #[inline]
+    #[inline(always)]
     pub(super) fn schedule_ack(&mut self, now: Instant, cx: &mut Context, payload_len: u32) {
         self.acking.rcv_mss = self.acking.rcv_mss.max(payload_len);
         let unacked = self.rcv_nxt - self.acking.last_sent;
@@ -353,7 +348,7 @@ impl Connection {
             return;
         }
         // Whatever is held beyond a FIN is nonsense.
-        self.release(cx);
+        self.reassembly.clear(&mut cx.frames);
         self.rcv_nxt += 1;
         self.rcv_edge = self.rcv_edge.max(self.rcv_nxt);
         self.pending.raise(Event::PeerClosed);

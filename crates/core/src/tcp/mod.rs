@@ -42,7 +42,7 @@ pub use config::{Config, Profile};
 pub use diagnostics::Tokens;
 pub use handshake::reset_for;
 pub(crate) use options::stamp;
-pub use options::{MSS_DEFAULT, MSS_DEFAULT_V6, WINDOW_SHIFT_MAX};
+pub use options::{MSS_DEFAULT, MSS_DEFAULT_V6, MSS_MIN, WINDOW_SHIFT_MAX};
 pub use runs::Chunk;
 pub use send_buffer::Data;
 pub use stats::Stats;
@@ -297,8 +297,8 @@ impl Connection {
 
     /// Hands at most `max` bytes that arrived in order to `sink` and returns how many there were. A
     /// window update is sent if the window has opened far enough.
-    pub fn read(&mut self, max: usize, sink: impl FnMut(Chunk<'_>)) -> usize {
-        let read = self.receive.read(max, sink);
+    pub fn read(&mut self, cx: &mut Context, max: usize, sink: impl FnMut(Chunk<'_>)) -> usize {
+        let read = self.receive.read(&mut cx.frames, max, sink);
         if read > 0 && self.window_update_is_due() {
             self.acking.due = true;
         }
@@ -417,15 +417,16 @@ impl Connection {
         self.pending.take()
     }
 
-    /// Gives back every frame that is held. To be called before a connection is dropped early; in
-    /// CLOSED nothing is held once the last poll came back empty.
+    /// Gives back every frame that is held; what arrived in order can still be read. To be called before
+    /// a connection is dropped early; in CLOSED nothing is held once the last poll came back empty.
     pub fn release(&mut self, cx: &mut Context) {
         self.reassembly.clear(&mut cx.frames);
+        self.receive.give_back(&mut cx.frames);
     }
 
-    /// Frames held: those that arrived before their turn.
+    /// Frames held: those that arrived before their turn, and those with much that has not been read.
     pub fn held_frames(&self) -> usize {
-        self.reassembly.frames()
+        self.reassembly.frames() + self.receive.frames()
     }
 
     /// Whether data may still be written.

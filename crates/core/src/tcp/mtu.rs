@@ -157,7 +157,7 @@ impl Connection {
         if !is_whole || self.cc.cwnd().min(self.snd_wnd) < wanted {
             return NextProbe::None;
         }
-        let room = self.cc.cwnd().saturating_sub(self.pipe()).min(self.usable_window());
+        let room = self.window().saturating_sub(self.pipe()).min(self.usable_window());
         match room >= payload {
             true => NextProbe::Now(payload),
             // Where each acknowledgment makes room for little, it has to be saved up.

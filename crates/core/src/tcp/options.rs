@@ -14,6 +14,11 @@ pub const MSS_DEFAULT: u32 = 536;
 /// The same over IPv6.
 pub const MSS_DEFAULT_V6: u32 = 1220;
 
+/// The least MSS that a peer is believed; one that tells less is sent this. A peer that tells a byte or two
+/// would have every byte paid for with a whole packet. Linux's `tcp_min_snd_mss`: 40 bytes of options and 8
+/// of payload.
+pub const MSS_MIN: u32 = 48;
+
 /// Bytes the timestamps take in every segment, padding included.
 pub(super) const TIMESTAMPS_LEN: u32 = 12;
 
@@ -109,7 +114,7 @@ impl Agreed {
         if let (true, Some(stamps)) = (self.timestamps, peer.timestamps) {
             self.remember(now, stamps.value);
         }
-        let told = peer.mss.map_or(self.mss_untold, u32::from).max(1);
+        let told = peer.mss.map_or(self.mss_untold, u32::from).max(MSS_MIN);
         self.mss_bare = own_mss(config).min(told);
         let stamps = if self.timestamps { TIMESTAMPS_LEN } else { 0 };
         self.mss = self.mss_bare.saturating_sub(stamps).max(1);

@@ -36,10 +36,7 @@ impl Connection {
     /// The next packet that may leave now, none when nothing may: then nothing will until something
     /// happens.
     pub fn poll_transmit(&mut self, now: Instant, cx: &mut Context) -> Option<Frame> {
-        let is_idle = self.is_idle();
-        if is_idle && !cfg!(debug_assertions) {
-            return None;
-        }
+        let is_idle = cfg!(debug_assertions) && self.is_idle();
         let packet = self.next_packet(now, cx);
         debug_assert!(!is_idle || packet.is_none(), "an idle connection had a packet to send");
         packet
@@ -222,7 +219,7 @@ impl Connection {
             self.fin = Fin::Sent;
         }
         self.note_size_sent(segment.payload);
-        self.board.push(Record {
+        let record = Record {
             seq: self.snd_nxt,
             len,
             sent_at: now,
@@ -233,15 +230,19 @@ impl Connection {
             syn: false,
             fin: segment.fin,
             sacked_run: 1,
-        });
+        };
+        let frame = self.emit_record(now, cx, &record);
+        self.board.push_sent(&record, cx.frames.ticket(frame));
         self.snd_nxt += len;
         self.repairing.settle_new_send(self.snd_nxt, &mut self.stats);
+        self.repairing.settle_first_send();
         self.probe_due = false;
         self.timers.stop_persist();
-        self.send_record(now, cx, self.board.len() - 1)
+        self.note_sent(now, cx, &record);
+        frame
     }
 
-    /// Sends what a record stands for, for the first time or again.
+    /// Sends what a record of the scoreboard stands for, a SYN or a segment that is sent again.
     fn send_record(&mut self, now: Instant, cx: &mut Context, index: usize) -> Frame {
         let record = self.board.record(index);
         if record.transmissions > 0 {
@@ -250,16 +251,23 @@ impl Connection {
             self.repairing.settle_first_send();
         }
         self.board.sent(index, now);
-        self.last_sent_at = now;
-        self.repairing.note_sent(record.len);
-        self.pace(now, record.payload());
-        self.cc.on_sent(now, record.payload(), self.board.pipe());
-        self.start_retransmit_timer(now, cx, &record);
+        self.note_sent(now, cx, &record);
         let frame = self.emit_record(now, cx, &record);
         self.board.handed_out(index, cx.frames.ticket(frame));
         frame
     }
 
+    /// The scoreboard knows that a record leaves, which was as here before: now everybody else.
+    #[inline(always)]
+    fn note_sent(&mut self, now: Instant, cx: &mut Context, record: &Record) {
+        self.last_sent_at = now;
+        self.repairing.note_sent(record.len);
+        self.pace(now, record.payload());
+        self.cc.on_sent(now, record.payload(), self.board.pipe());
+        self.start_retransmit_timer(now, cx, record);
+    }
+
+    #[inline(always)]
     fn emit_record(&mut self, now: Instant, cx: &mut Context, record: &Record) -> Frame {
         if record.syn {
             return self.emit_syn(now, cx);
@@ -340,16 +348,18 @@ impl Connection {
     ) -> Frame {
         let (flags, ecn) = self.ecn.dress(flags, packet);
         let window = self.offer_window();
-        let timestamps = self.agreed.stamps(now);
-        let sack = self.sack_blocks(timestamps.is_some(), payload);
-        if let (Some(template), Some(timestamps), true) =
-            (self.template, timestamps, sack.is_empty())
+        if let (Some(template), Some(timestamps), false) =
+            (&self.template, self.agreed.stamps(now), self.has_sacks())
         {
             let (ident, ack) = (self.ident, self.rcv_nxt);
             let segment = Stamped { ident, ecn, seq, ack, flags, window, timestamps };
+            let frame = self.emit_stamped(cx, template, &segment, payload);
             self.note_ack_sent(now);
-            return self.emit_stamped(cx, &template, &segment, payload);
+            self.note_segment_sent(cx, payload, STAMPED_LEN as u32 + payload);
+            return frame;
         }
+        let timestamps = self.agreed.stamps(now);
+        let sack = self.sack_blocks(timestamps.is_some(), payload);
         let repr = Repr {
             seq,
             ack: self.rcv_nxt,
@@ -362,19 +372,23 @@ impl Connection {
         self.emit_packet(cx, &repr, payload, ecn)
     }
 
-    /// As many SACK blocks as fit beside the payload.
+    /// Whether there is something to tell with SACK.
     #[inline]
+    fn has_sacks(&self) -> bool {
+        let nothing = self.reassembly.is_empty() && self.acking.duplicate.is_none();
+        !(nothing || !self.agreed.repair.uses_sack())
+    }
+
+    /// As many SACK blocks as fit beside the payload.
     fn sack_blocks(&self, stamped: bool, payload: u32) -> SackBlocks {
-        let told_twice = self.acking.duplicate;
-        let nothing = self.reassembly.is_empty() && told_twice.is_none();
-        if nothing || !self.agreed.repair.uses_sack() {
+        if !self.has_sacks() {
             return SackBlocks::new();
         }
         let headers = self.tuple.addresses().header_len() + HEADER_LEN_MIN;
         let taken = headers + if stamped { 12 } else { 0 };
         let room = usize::from(self.config.mtu).saturating_sub(taken + payload as usize);
         let fitting = room.saturating_sub(SACK_BASE_LEN) / SACK_BLOCK_LEN;
-        self.reassembly.blocks(fitting.min(SACK_BLOCKS_MAX), told_twice)
+        self.reassembly.blocks(fitting.min(SACK_BLOCKS_MAX), self.acking.duplicate)
     }
 
     /// An acknowledgment leaves: none is owed any more.
@@ -404,22 +418,20 @@ impl Connection {
     /// The packet around most segments: [`Connection::emit_packet`] writes the same, with more steps.
     #[inline]
     fn emit_stamped(
-        &mut self,
+        &self,
         cx: &mut Context,
         template: &Template,
         segment: &Stamped,
         payload: u32,
     ) -> Frame {
         let (real, elided) = self.payload(segment.seq, payload);
-        let frame = cx.frames.insert_with(STAMPED_LEN + real.len(), elided, |space| {
+        cx.frames.insert_with(STAMPED_LEN + real.len(), elided, |space| {
             if let Some((headers, body)) = space.split_first_chunk_mut() {
                 let mut sum = Checksum::new();
                 sum.copy_bytes(body, real);
                 template.emit(headers, segment, sum, payload);
             }
-        });
-        self.note_segment_sent(cx, payload, STAMPED_LEN as u32 + payload);
-        frame
+        })
     }
 
     /// Payload from the send buffer: bytes in memory, or zeros that are not.
@@ -482,8 +494,7 @@ impl Connection {
                     next_header: Protocol::TCP,
                     dscp,
                     ecn,
-                    // One label per connection (RFC 6437): the better half of a random number.
-                    flow_label: self.iss.0 >> 12,
+                    flow_label: self.config.flow_label,
                     hop_limit: TTL,
                     payload_len: segment_len.min(u32::from(u16::MAX)) as u16,
                 };

@@ -63,6 +63,13 @@ impl Connection {
     /// So many bytes of payload have left.
     #[inline]
     pub(super) fn pace(&mut self, now: Instant, bytes: u32) {
+        if self.config.pacing || self.cc.pacing_rate().is_some() {
+            self.pay(now, bytes);
+        }
+    }
+
+    #[inline(never)]
+    fn pay(&mut self, now: Instant, bytes: u32) {
         let Some(time) = self.pacing_time(bytes) else {
             return;
         };

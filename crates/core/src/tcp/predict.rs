@@ -75,7 +75,7 @@ impl Connection {
 
     /// What `note_timestamp` and `take_window` leave of a segment whose timestamp is not old and whose window
     /// is the one known.
-    #[inline]
+    #[inline(always)]
     fn note_expected(&mut self, now: Instant, segment: &Segment) {
         let (seq, ack) = (segment.repr.seq, segment.repr.ack);
         if let Some(stamps) = segment.repr.options.timestamps

@@ -2,7 +2,7 @@
 //!
 //! One machine for all: the scoreboard says what is lost, `pipe` how much is in the network, and lost
 //! segments leave before new ones while `pipe` is below the congestion window (RFC 6675), which during
-//! fast recovery is that of PRR. NewReno has no SACK to fill the scoreboard, so each duplicate
+//! fast recovery, and after marks, is that of PRR. NewReno has no SACK to fill the scoreboard, so each duplicate
 //! acknowledgment counts as one segment that left the network: the same as inflating the window
 //! (RFC 6582), without touching it.
 //!
@@ -127,6 +127,7 @@ impl Repairing {
         self.phase == Phase::Open
             && self.dup_acks == 0
             && self.list.is_none()
+            && self.prr.is_none()
             && self.probe.is_idle()
     }
     /// Whether new data may leave whatever the congestion window says.
@@ -164,7 +165,7 @@ impl Connection {
         }
     }
 
-    /// What `pipe` is compared with: the congestion window, in fast recovery on its way to ssthresh.
+    /// What `pipe` is compared with: the congestion window, while it is reduced on its way to ssthresh.
     pub(super) fn window(&self) -> u32 {
         self.repairing.prr.as_ref().map_or(self.cc.cwnd(), Prr::window)
     }
@@ -316,13 +317,9 @@ impl Connection {
         if found && self.repairing.phase == Phase::Open && !self.board.is_empty() {
             self.enter_recovery(now, before);
         }
-        let pipe = self.board.pipe();
-        if let Some(prr) = &mut self.repairing.prr {
-            let advanced = self.snd_una.gt(before.snd_una);
-            let progress = if advanced && !found { Progress::Good } else { Progress::Doubtful };
-            let delivered = before.outstanding.saturating_sub(self.board.outstanding());
-            prr.on_ack(delivered, pipe, self.agreed.mss, progress);
-        }
+        let advanced = self.snd_una.gt(before.snd_una);
+        let progress = if advanced && !found { Progress::Good } else { Progress::Doubtful };
+        self.step_reduction(before, progress);
     }
 
     fn enter_recovery(&mut self, now: Instant, before: &Before) {
@@ -340,10 +337,7 @@ impl Connection {
             self.board.mark_front_lost();
         }
         self.tell_loss(now);
-        if self.config.prr && self.agreed.repair.uses_sack() {
-            // What was SACKed before is neither in the network nor delivered during the recovery.
-            self.repairing.prr = Some(Prr::new(self.cc.cwnd(), before.outstanding));
-        }
+        self.start_reduction(before);
         self.timers.probe = None;
         self.timers.retransmit = Some(self.rtt.deadline(now));
     }

@@ -101,7 +101,7 @@ impl Runs {
     }
 
     /// At most `max` bytes of one kind from `offset` on.
-    #[inline]
+    #[inline(always)]
     pub fn chunk(&self, offset: usize, max: usize) -> Chunk<'_> {
         let from = self.start + offset as u64;
         if from >= self.end || max == 0 {
@@ -112,6 +112,11 @@ impl Runs {
             let at = self.dead + offset;
             return Chunk::Bytes(&self.real[at..at + max.min(self.len() - offset)]);
         }
+        self.chunk_of_many(from, max)
+    }
+
+    /// The same where there are several runs, from a position that is held.
+    fn chunk_of_many(&self, from: u64, max: usize) -> Chunk<'_> {
         let index = match self.runs.len() {
             1 => 0,
             _ => self.runs.partition_point(|run| run.start <= from) - 1,

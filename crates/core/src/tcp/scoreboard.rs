@@ -204,6 +204,14 @@ impl Scoreboard {
         self.records.push_back(record);
     }
 
+    /// Puts a record on that has just left for the first time, in this packet.
+    #[inline]
+    pub fn push_sent(&mut self, record: &Record, packet: Ticket) {
+        self.sends = self.sends.wrapping_add(1);
+        let (order, packet) = (self.sends, Some(packet));
+        self.push(Record { order, packet, transmissions: 1, ..*record });
+    }
+
     pub fn is_empty(&self) -> bool {
         self.records.is_empty()
     }

@@ -168,6 +168,7 @@ impl Connection {
 
     /// After a segment that takes sequence numbers was sent (RFC 6298, 5.1). Where what was sent again
     /// can be found lost, the timer waits for the last sending of the first segment.
+    #[inline(always)]
     pub(super) fn start_retransmit_timer(
         &mut self,
         now: Instant,

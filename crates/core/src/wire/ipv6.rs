@@ -15,6 +15,10 @@ mod tests;
 /// Bytes of the fixed header, the only one that is sent.
 pub const HEADER_LEN: usize = 40;
 
+/// Bits of a flow label.
+pub const FLOW_LABEL_BITS: u32 = 20;
+const FLOW_LABEL_MASK: u32 = (1 << FLOW_LABEL_BITS) - 1;
+
 /// The smallest MTU a link may have for IPv6, in bytes.
 pub const MTU_MIN: u16 = 1280;
 
@@ -191,7 +195,7 @@ impl Repr {
             next_header: packet.next_header(),
             dscp: packet.traffic_class() >> 2,
             ecn: packet.ecn(),
-            flow_label: u32::from_be_bytes([first, second, third, fourth]) & 0xf_ffff,
+            flow_label: u32::from_be_bytes([first, second, third, fourth]) & FLOW_LABEL_MASK,
             hop_limit: packet.fixed[7],
             payload_len: u16::from_be_bytes([packet.fixed[4], packet.fixed[5]]),
         })
@@ -203,9 +207,9 @@ impl Repr {
     /// When `buf` is shorter than that.
     #[inline]
     pub fn emit(&self, buf: &mut [u8]) {
-        debug_assert!(self.dscp < 64 && self.flow_label < 1 << 20);
+        debug_assert!(self.dscp < 64 && self.flow_label <= FLOW_LABEL_MASK);
         let traffic_class = u32::from(self.dscp << 2 | self.ecn as u8);
-        let lead = 6 << 28 | traffic_class << 20 | self.flow_label & 0xf_ffff;
+        let lead = 6 << 28 | traffic_class << 20 | self.flow_label & FLOW_LABEL_MASK;
         let buf = &mut buf[..HEADER_LEN];
         buf[..4].copy_from_slice(&lead.to_be_bytes());
         buf[4..6].copy_from_slice(&self.payload_len.to_be_bytes());

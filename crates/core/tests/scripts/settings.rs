@@ -69,6 +69,7 @@ pub fn set(config: &mut Config, key: &str, value: &str) -> Result<(), String> {
         "backlog" => config.backlog = number(value)?,
         "syn_cookies" => config.syn_cookies = on_off(value)?,
         "eifel" => config.eifel = on_off(value)?,
+        "abe" => config.tuning.abe = on_off(value)?,
         "ecn" => config.ecn = named(value, &EcnMode::ALL, EcnMode::name)?,
         "ect_on_syn" => {
             let name = |mode| match mode {

@@ -7,6 +7,7 @@ pub(crate) mod messages;
 pub(crate) mod ping;
 pub(crate) mod requests;
 pub(crate) mod streams;
+pub(crate) mod web;
 
 use trunkline_core::Context;
 use trunkline_core::host::{Event, Host};
@@ -27,6 +28,7 @@ pub(crate) enum App {
     Requests(Box<requests::Requests>),
     Attempts(Box<attempts::Attempts>),
     Messages(Box<messages::Messages>),
+    Web(Box<web::Web>),
 }
 
 impl App {
@@ -39,6 +41,7 @@ impl App {
             App::Requests(requests) => requests.handle_event(call, host, event),
             App::Attempts(attempts) => attempts.handle_event(call, host, event),
             App::Messages(messages) => messages.handle_event(call, host, event),
+            App::Web(web) => web.handle_event(call, host, event),
         }
     }
 
@@ -51,6 +54,7 @@ impl App {
             App::Requests(requests) => requests.handle_timeout(call),
             App::Attempts(attempts) => attempts.handle_timeout(call),
             App::Messages(messages) => messages.handle_timeout(call),
+            App::Web(web) => web.handle_timeout(call),
         }
     }
 
@@ -63,6 +67,7 @@ impl App {
             App::Requests(requests) => requests.poll_timeout(),
             App::Attempts(attempts) => attempts.poll_timeout(),
             App::Messages(messages) => messages.poll_timeout(),
+            App::Web(web) => web.poll_timeout(),
         }
     }
 
@@ -75,6 +80,7 @@ impl App {
             App::Requests(requests) => requests.is_finite(),
             App::Attempts(attempts) => attempts.is_finite(),
             App::Messages(_) => false,
+            App::Web(web) => web.is_finite(),
         }
     }
 
@@ -87,6 +93,7 @@ impl App {
             App::Requests(requests) => requests.is_done(),
             App::Attempts(attempts) => attempts.is_done(),
             App::Messages(_) => true,
+            App::Web(web) => web.is_done(),
         }
     }
 
@@ -99,6 +106,7 @@ impl App {
             App::Requests(requests) => requests.share_done(),
             App::Attempts(attempts) => attempts.share_done(),
             App::Messages(_) => None,
+            App::Web(web) => web.share_done(),
         }
     }
 
@@ -111,6 +119,7 @@ impl App {
             App::Requests(requests) => requests.hosts(),
             App::Attempts(attempts) => attempts.hosts(),
             App::Messages(messages) => messages.hosts(),
+            App::Web(web) => web.hosts(),
         }
     }
 

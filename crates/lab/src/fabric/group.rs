@@ -4,15 +4,18 @@
 //! does it (`core/bond/hash.rs`); a vendor's own hash may spread flows otherwise. What waits at a port that
 //! loses its carrier is lost with it.
 
-use super::{FIRST_ADDRESS, Fabric};
+use super::Fabric;
+use super::address::{Destination, destination, source};
 use std::net::Ipv4Addr;
+use trunkline_core::Context;
 use trunkline_core::bond::{HashInputs, HashPolicy};
-use trunkline_core::frame::LinkChange;
-use trunkline_core::wire::ipv4;
+use trunkline_core::frame::{Frame, LinkChange};
 use trunkline_core::wire::mac::Mac;
 
 /// The first bytes of an address that nobody has given: it is administered locally (IEEE 802).
 const LOCAL: [u8; 2] = [0x02, 0x00];
+/// The address of no card.
+const NOBODY: Mac = Mac([0; 6]);
 
 /// Ports that are one towards a machine.
 pub(crate) struct Group {
@@ -36,18 +39,27 @@ impl Group {
 
     /// The port a frame leaves by; none when no cable has a carrier.
     fn choose(&self, frame: &HashInputs<'_>) -> Option<usize> {
-        let usable = || self.ports.iter().filter(|(_, state)| *state == LinkChange::Up);
         let index = match self.policy {
-            Some(policy) => policy.choose(frame, usable().count())?,
+            Some(policy) => policy.choose(frame, self.usable().count())?,
             None => 0,
         };
-        usable().nth(index).map(|(port, _)| *port)
+        self.usable().nth(index)
+    }
+
+    /// The ports that have a carrier.
+    fn usable(&self) -> impl Iterator<Item = usize> {
+        let usable = self.ports.iter().filter(|(_, state)| *state == LinkChange::Up);
+        usable.map(|(port, _)| *port)
+    }
+
+    fn has(&self, port: usize) -> bool {
+        self.ports.iter().any(|(known, _)| *known == port)
     }
 }
 
 /// Where a link of the plan is plugged in.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Plug {
+pub(crate) struct Jack {
     pub(crate) host: usize,
     /// The machine's outgoing cable; its way back is the next.
     pub(crate) cable: usize,
@@ -61,33 +73,42 @@ pub(crate) struct Plug {
 
 impl Fabric {
     /// Where a link of the plan is plugged in, if it leads to a switch.
-    pub(crate) fn plug(&self, link: usize) -> Option<Plug> {
-        self.plugs.get(link).copied().flatten()
+    pub(crate) fn jack(&self, link: usize) -> Option<Jack> {
+        self.jacks.get(link).copied().flatten()
     }
 
-    /// The port of a switch that a packet for a machine leaves by; `first` is the first that leads there.
+    /// How many cables there are, of both ways, that are no links of the plan.
+    pub(crate) fn nameless_cables(&self) -> usize {
+        self.cables.len() / 2 - self.jacks.iter().flatten().count()
+    }
+
+    /// The port that a frame leaves by which is for a machine behind `known`; none when no cable of that
+    /// group has a carrier.
     pub(crate) fn port_for(
         &self,
+        cx: &Context,
         switch: usize,
-        machine: usize,
-        first: usize,
-        packet: &[u8],
+        known: usize,
+        frame: Frame,
     ) -> Option<usize> {
         let groups = &self.switches[switch].groups;
-        let is_its = |group: &&Group| group.ports.first().is_some_and(|(port, _)| *port == first);
-        let Some(group) = groups.iter().find(is_its) else {
-            return Some(first);
+        let Some(group) = groups.iter().find(|group| group.has(known)) else {
+            return Some(known);
         };
-        let src = source(packet).and_then(|machine| self.macs.get(machine));
-        let (src, dst) = (src.copied().unwrap_or(Mac([0; 6])), self.macs[machine]);
-        group.choose(&HashInputs::of_packet(src, dst, packet))
+        let mac = |machine: usize| self.macs.get(machine).copied().unwrap_or(NOBODY);
+        let dst = match destination(cx, frame) {
+            Destination::Machine(machine) => mac(machine),
+            Destination::All => NOBODY,
+        };
+        group.choose(&HashInputs::of_packet(mac(source(cx, frame)), dst, cx.frames.bytes(frame)))
     }
-}
 
-/// The machine a packet is from.
-fn source(packet: &[u8]) -> Option<usize> {
-    let bytes = packet.first_chunk::<{ ipv4::HEADER_LEN }>()?.get(12..16)?.first_chunk::<4>()?;
-    Some(u32::from_be_bytes(*bytes).wrapping_sub(u32::from(FIRST_ADDRESS)) as usize)
+    /// Whether a frame for everybody that has come in at a port leaves by another: by one of each group, and
+    /// by none of that it came in by.
+    pub(crate) fn floods(&self, switch: usize, port: usize, from: usize) -> bool {
+        let group = self.switches[switch].groups.iter().find(|group| group.has(port));
+        group.is_none_or(|group| !group.has(from) && group.usable().next() == Some(port))
+    }
 }
 
 /// The Ethernet address that follows from an IPv4 address.

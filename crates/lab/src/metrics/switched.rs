@@ -7,6 +7,7 @@ use crate::apps::bulk::Bulk;
 use crate::apps::messages::{Messages, Totals};
 use crate::apps::requests::Requests;
 use crate::apps::streams::Streams;
+use crate::apps::web::Web;
 use crate::look::Looks;
 use crate::result::median;
 use crate::world::World;
@@ -14,7 +15,7 @@ use trunkline_core::cc;
 use trunkline_core::host::ConnectionId;
 use trunkline_core::time::{Duration, Instant};
 use trunkline_plan::model::{Discipline, Flow, Plan, Route};
-use trunkline_plan::network::{self, ETHERNET, PortQueue};
+use trunkline_plan::network::{self, ETHERNET, Plug, PortQueue};
 
 /// Rates of a group are fair when the largest and the smallest differ by less than this share of their sum:
 /// 0.5 of 10 Gbit/s.
@@ -73,6 +74,7 @@ pub(super) fn failures(app: &App) -> Option<String> {
         App::Requests(requests) => {
             requests.broken.map(|why| format!("the connection broke: {why}"))
         }
+        App::Web(web) => web.broken.map(|why| format!("the connection broke: {why}")),
         App::Messages(messages) if messages.broken > 0 => {
             Some(format!("{} connections broke", messages.broken))
         }
@@ -92,6 +94,7 @@ pub(super) fn cause(app: &App) -> Option<String> {
         App::Attempts(attempts) if attempts.connected + attempts.failed == 0 => {
             "no attempt was over after the warm-up"
         }
+        App::Web(web) if web.trips.is_empty() => "no page was there after the warm-up",
         App::Messages(messages) if messages.trips.is_empty() => {
             "no message had arrived after the warm-up"
         }
@@ -100,13 +103,14 @@ pub(super) fn cause(app: &App) -> Option<String> {
     Some(cause.to_owned())
 }
 
-/// The metrics of a flow over switches that is no ping.
+/// The metrics of a flow over switches that is no ping, and of pages, wherever they go.
 pub(super) fn metrics(plan: &Plan, world: &World, flow: &Flow, app: &App) -> Metrics {
     match app {
         App::Streams(streams) => of_streams(plan, world, flow, streams),
         App::Requests(requests) => of_requests(plan, world, requests),
         App::Attempts(attempts) => of_attempts(attempts),
         App::Messages(messages) => of_messages(plan, world, messages),
+        App::Web(web) => of_web(plan, world, web),
         App::Bulk(_) | App::Ping(_) => Metrics::new(),
     }
 }
@@ -166,13 +170,18 @@ fn of_streams(plan: &Plan, world: &World, flow: &Flow, streams: &Streams) -> Met
     ])
 }
 
-/// The rate of the receiver's cables in bits per second.
+/// The rate of the receiver's cables, or its segment, in bits per second.
 fn receiver_rate(plan: &Plan, flow: &Flow) -> Option<f64> {
     let Route::Switches { to, .. } = flow.route else { return None };
     let machine = &plan.lab.machines[to];
-    let rate = |link: &usize| plan.links[*link].rate.up.as_bps() as f64;
-    let cards = machine.bond.as_ref().map(|cards| cards.links.iter().map(rate).sum());
-    Some(cards.unwrap_or(machine.cable.rate.as_bps() as f64))
+    if let Some(cards) = &machine.bond {
+        return Some(cards.links.iter().map(|link| plan.links[*link].rate.up.as_bps() as f64).sum());
+    }
+    let rate = match machine.plug {
+        Plug::Cable(cable) => cable.rate,
+        Plug::Station(station) => plan.lab.segments[station.segment].rate,
+    };
+    Some(rate.as_bps() as f64)
 }
 
 /// From the first connection asked for to the last byte received.
@@ -203,6 +212,25 @@ fn of_requests(plan: &Plan, world: &World, requests: &Requests) -> Metrics {
         ("goodput".into(), goodput),
         ("jain".into(), jain(&received)),
         ("broken".into(), Some(one_or_zero(requests.broken.is_some()))),
+        ("retransmitted".into(), Some(totals.retransmitted as f64)),
+        ("retransmitted_share".into(), share(&totals)),
+        ("timeouts".into(), Some(totals.timeouts as f64)),
+    ])
+}
+
+fn of_web(plan: &Plan, world: &World, web: &Web) -> Metrics {
+    let trips = seconds(&web.trips);
+    let totals = totals(world, web.ends());
+    let end = web.last_byte_at.filter(|_| web.is_done()).unwrap_or(world.now);
+    let time = measured_time(plan, end);
+    Metrics::from([
+        ("pages".into(), Some(trips.len() as f64)),
+        ("page_mean".into(), mean(&trips)),
+        ("page_p50".into(), percentile(trips.clone(), 0.5)),
+        ("page_p99".into(), percentile(trips.clone(), 0.99)),
+        ("page_max".into(), trips.iter().copied().reduce(f64::max)),
+        ("goodput".into(), time.map(|time| 8.0 * web.received as f64 / time)),
+        ("broken".into(), Some(one_or_zero(web.broken.is_some()))),
         ("retransmitted".into(), Some(totals.retransmitted as f64)),
         ("retransmitted_share".into(), share(&totals)),
         ("timeouts".into(), Some(totals.timeouts as f64)),
@@ -259,7 +287,8 @@ const UNMARKED: &str =
 /// Whether the queue that a flow's packets wait in at its receiver's port marks any.
 fn meets_marks(plan: &Plan, flow: &Flow) -> bool {
     let Route::Switches { to, .. } = flow.route else { return true };
-    let switch = &plan.lab.switches[plan.lab.machines[to].cable.to];
+    let Some(cable) = plan.lab.machines[to].cable() else { return false };
+    let switch = &plan.lab.switches[cable.to];
     let queue = match &switch.queue {
         PortQueue::One(queue) => Some(queue),
         PortQueue::Classes { classes, .. } => {
@@ -341,14 +370,15 @@ fn recovered_at(
 pub(super) fn of_port(plan: &Plan, world: &World, machine: usize) -> Option<(String, Metrics)> {
     let plugged = &plan.lab.machines[machine];
     let name = network::port_name(&plan.lab.switches, plugged)?;
-    let switch = &world.fabric.switches[plugged.cable.to];
+    let cable = plugged.cable()?;
+    let switch = &world.fabric.switches[cable.to];
     let port = switch.port_to(machine)?;
     let (meter, waiting) = switch.meter(port);
     let channel = &world.fabric.cables[switch.cable(port)].channel;
     let span = world.now.as_secs_f64();
     let busy = channel.stats().busy.as_secs_f64();
     let metrics = Metrics::from([
-        ("rate".into(), Some(plugged.cable.rate.as_bps() as f64)),
+        ("rate".into(), Some(cable.rate.as_bps() as f64)),
         ("utilisation".into(), (span > 0.0).then(|| busy / span)),
         ("dropped".into(), Some(meter.dropped as f64)),
         ("marked".into(), Some(meter.marked as f64)),

@@ -1,4 +1,7 @@
-//! Draws a plan from a seed: links of any rate and temper, a bond of any mode, flows both ways, cuts.
+//! Draws a plan from a seed: links of any rate and temper, a bond of any mode, flows both ways, cuts; and
+//! with some seeds hosts at switches beside them.
+
+mod network;
 
 use trunkline_core::bond::Mode;
 use trunkline_core::bond::trunk::{Monitor, Reorder as Order};
@@ -54,7 +57,7 @@ pub(super) fn plan(seed: u64) -> Plan {
         links.iter_mut().for_each(|link| link.lab.discipline = discipline(&mut queues));
         chips.clear();
     }
-    Plan {
+    let mut plan = Plan {
         name: format!("swarm-{seed}"),
         links,
         bonds: vec![Bond {
@@ -83,7 +86,12 @@ pub(super) fn plan(seed: u64) -> Plan {
             groups: Vec::new(),
             expects: Vec::new(),
         },
+    };
+    let mut rng = Rng::new(seed).fork("switches");
+    if rng.below(2) == 0 {
+        network::add(&mut rng, &mut plan.lab);
     }
+    plan
 }
 
 fn end(name: &str) -> End {
@@ -287,17 +295,21 @@ pub(super) fn describe(plan: &Plan) -> String {
         .lab
         .flows
         .iter()
-        .map(|f| match f.app {
+        .map(|f| match &f.app {
             App::Bulk(_) => {
                 let (profile, cc) = (f.tcp.profile.name(), f.tcp.algorithm.name());
                 format!("{}→{} {profile} {cc}", f.from, f.to)
             }
-            _ => format!("{}→{} ping", f.from, f.to),
+            App::Ping(_) => format!("{}→{} ping", f.from, f.to),
+            app => {
+                let (profile, cc) = (f.tcp.profile.name(), f.tcp.algorithm.name());
+                format!("{}→{} {profile} {cc} {app:?}", f.from, f.to)
+            }
         })
         .collect();
     let bond = &plan.bonds[0];
     format!(
-        "{} ↔ {}{}, MTU {}; links [{}]; flows [{}]; {} cuts, {} on a chip",
+        "{} ↔ {}{}, MTU {}; links [{}]; flows [{}]; {} cuts, {} on a chip, {} hosts at {:?}",
         bond.mode[0].name(),
         bond.mode[1].name(),
         if bond.trunk == Trunk::On { " trunk" } else { "" },
@@ -305,6 +317,8 @@ pub(super) fn describe(plan: &Plan) -> String {
         links.join(", "),
         flows.join(", "),
         plan.lab.faults.len(),
-        plan.lab.chips.iter().map(|c| c.links.len()).sum::<usize>()
+        plan.lab.chips.iter().map(|c| c.links.len()).sum::<usize>(),
+        plan.lab.machines.len(),
+        plan.lab.switches
     )
 }

@@ -4,11 +4,12 @@
 mod draw;
 
 use crate::apps::App;
+use crate::apps::bulk::Record;
 use crate::build;
 use crate::world::{Ended, World};
 use rayon::prelude::*;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use trunkline_plan::model::Plan;
+use trunkline_plan::model::{Flow, Plan};
 
 /// What to run.
 #[derive(Clone, Copy, Debug)]
@@ -136,9 +137,7 @@ fn check_delivery(plan: &Plan, world: &World, ended: Ended) -> Result<Case, Stri
         cuts: plan.lab.faults.len() as u64,
         nanos: world.now.as_nanos(),
     };
-    for (flow, app) in plan.lab.flows.iter().zip(&world.apps) {
-        let App::Bulk(bulk) = app else { continue };
-        let record = &bulk.record;
+    for (flow, record) in records(plan, world) {
         if record.wrong > 0 {
             return Err(format!("{}: {} bytes are not what was sent", flow.name, record.wrong));
         }
@@ -156,8 +155,30 @@ fn check_delivery(plan: &Plan, world: &World, ended: Ended) -> Result<Case, Stri
         }
         case.bytes += record.received;
     }
+    for (flow, app) in plan.lab.flows.iter().zip(&world.apps) {
+        let broken = match app {
+            App::Requests(requests) => requests.broken,
+            App::Web(web) => web.broken,
+            _ => None,
+        };
+        if let Some(why) = broken {
+            return Err(format!("{}: {why} at {}", flow.name, world.now));
+        }
+    }
     match ended {
         Ended::Complete => world.check_frames().map(|()| case),
         Ended::Duration => Err(format!("not finished after {}", world.now)),
     }
+}
+
+/// The transfers of all flows, each with its flow.
+fn records<'a>(plan: &'a Plan, world: &'a World) -> impl Iterator<Item = (&'a Flow, &'a Record)> {
+    plan.lab.flows.iter().zip(&world.apps).flat_map(|(flow, app)| {
+        let bulks = match app {
+            App::Bulk(bulk) => std::slice::from_ref(&**bulk),
+            App::Streams(streams) => &streams.bulks,
+            _ => &[],
+        };
+        bulks.iter().map(move |bulk| (flow, &bulk.record))
+    })
 }

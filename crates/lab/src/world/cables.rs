@@ -1,12 +1,11 @@
 //! What happens on cables: frames come in at machines and switches, and transmitters finish.
 
 use super::{Source, World};
-use crate::fabric::{End, FIRST_ADDRESS};
+use crate::fabric::End;
+use crate::fabric::address::{Destination, destination, source};
 use trunkline_core::frame::Frame;
+use trunkline_core::link::Started;
 use trunkline_core::work::DropReason;
-
-/// Where an IPv4 header has its destination.
-const DESTINATION_OFFSET: usize = 16;
 
 impl World {
     /// A frame arrives at the other end of a cable.
@@ -18,7 +17,8 @@ impl World {
                     self.hosts[host].handle_frame(self.now, &mut self.cx, link, frame);
                     self.serve(host);
                 }
-                End::Port { switch, .. } => self.forward(switch, frame),
+                End::Port { switch, port } => self.forward(switch, port, frame),
+                End::Segment(segment) => self.heard(segment, cable, frame),
             }
         }
         self.arm_arrival(cable);
@@ -29,12 +29,13 @@ impl World {
         self.arm(Source::Arrival(cable), next);
     }
 
-    fn start_on(&mut self, cable: usize, frame: Frame) {
+    pub(super) fn start_on(&mut self, cable: usize, frame: Frame) {
         self.packet_hops += 1;
-        let channel = &mut self.fabric.cables[cable].channel;
-        channel.start(self.now, &mut self.cx, frame);
-        let finishes = channel.finishes();
-        self.arm(Source::Cable(cable), finishes);
+        let started = self.fabric.cables[cable].channel.start(self.now, &mut self.cx, frame);
+        match started {
+            Started::At(finishes) => self.arm(Source::Cable(cable), Some(finishes)),
+            Started::OnChip { bits, rate } => self.start_on_segment(cable, bits, rate),
+        }
     }
 
     /// A frame has left a transmitter: on with the next. A host is told when its burst is out.
@@ -50,6 +51,7 @@ impl World {
                     self.start_on(cable, frame);
                 }
             }
+            End::Segment(_) => unreachable!("a segment sends nothing of its own"),
             End::Host(host) => {
                 this.unreported += bytes;
                 if let Some(frame) = this.handed.pop_front() {
@@ -62,23 +64,43 @@ impl World {
         }
     }
 
-    /// A frame has come in at a switch.
-    fn forward(&mut self, switch: usize, frame: Frame) {
-        let bytes = self.cx.frames.bytes(frame);
-        let destination = bytes.get(DESTINATION_OFFSET..).and_then(<[u8]>::first_chunk::<4>);
-        let offset = destination.map_or(u32::MAX, |bytes| {
-            u32::from_be_bytes(*bytes).wrapping_sub(u32::from(FIRST_ADDRESS))
-        });
-        let this = &self.fabric.switches[switch];
-        let Some(mut port) = this.port_to(offset as usize) else {
-            return self.cx.drop_frame(frame, DropReason::NotForUs);
+    /// A frame has come in at a port of a switch.
+    fn forward(&mut self, switch: usize, from: usize, frame: Frame) {
+        let to = destination(&self.cx, frame);
+        let this = &mut self.fabric.switches[switch];
+        this.learn(from, || source(&self.cx, frame));
+        let known = match to {
+            Destination::Machine(machine) => this.port_to(machine),
+            Destination::All => None,
         };
-        if !this.groups.is_empty() {
-            match self.fabric.port_for(switch, offset as usize, port, bytes) {
-                Some(one) => port = one,
-                None => return self.cx.drop_frame(frame, DropReason::NoMember),
-            }
+        match known {
+            Some(port) => match self.fabric.port_for(&self.cx, switch, port, frame) {
+                Some(port) => self.forward_to(switch, port, frame),
+                None => self.cx.drop_frame(frame, DropReason::NoMember),
+            },
+            None => self.flood(switch, from, to, frame),
         }
+    }
+
+    /// Sends a frame out at all ports but the one it came from, if it is for everybody or for somebody the switch
+    /// may yet hear from.
+    fn flood(&mut self, switch: usize, from: usize, to: Destination, frame: Frame) {
+        let this = &self.fabric.switches[switch];
+        let ports = if to == Destination::All || this.learns() { this.len() } else { 0 };
+        for port in (0..ports).filter(|port| *port != from) {
+            if !self.fabric.floods(switch, port, from) {
+                continue;
+            }
+            let copy = self.cx.frames.duplicate(frame);
+            self.forward_to(switch, port, copy);
+        }
+        match ports {
+            0 => self.cx.drop_frame(frame, DropReason::NotForUs),
+            _ => self.cx.frames.remove(frame),
+        }
+    }
+
+    fn forward_to(&mut self, switch: usize, port: usize, frame: Frame) {
         let this = &mut self.fabric.switches[switch];
         let cable = this.cable(port);
         if self.fabric.cables[cable].channel.idle() && this.is_empty(port) {

@@ -11,6 +11,11 @@ impl Links {
         Links(links)
     }
 
+    /// How many links the plan has.
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
     /// Those that are here, with their positions.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, &Link)> {
         self.0.iter().enumerate().filter_map(|(at, link)| Some((at, link.as_ref()?)))

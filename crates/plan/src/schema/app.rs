@@ -1,7 +1,7 @@
 //! `app` of a flow: what it does.
 
 use crate::diagnostic::{Problem, Problems};
-use crate::model::{App, Attempts, Bulk, Clock, Content, Messages, Ping, Requests};
+use crate::model::{App, Attempts, Bulk, Clock, Content, Messages, Ping, Requests, Web};
 use crate::quantity::SIZE_FORM;
 use crate::reader::{self, Section, Taken, Unfit};
 use crate::tree::Node;
@@ -14,16 +14,18 @@ enum Kind {
     Requests,
     Attempts,
     Messages,
+    Web,
 }
 
-const APPS: [(&str, Kind); 5] = [
+const APPS: [(&str, Kind); 6] = [
     ("bulk", Kind::Bulk),
     ("ping", Kind::Ping),
     ("request-response", Kind::Requests),
     ("connect", Kind::Attempts),
     ("messages", Kind::Messages),
+    ("web", Kind::Web),
 ];
-const APPS_LATER: [&str; 4] = ["web", "rpc", "rip", "heartbeat"];
+const APPS_LATER: [&str; 3] = ["rpc", "rip", "heartbeat"];
 const CONTENTS: [(&str, Content); 2] = [("zeros", Content::Zeros), ("pattern", Content::Pattern)];
 const CLOCKS: [(&str, Clock); 2] =
     [("first-to-last-byte", Clock::FirstToLastByte), ("last-write", Clock::LastWrite)];
@@ -36,6 +38,11 @@ const ECHO_SIZE: u16 = 56;
 const BYTES_MAX: u64 = 1 << 50;
 /// A request without anything in it but what is wanted.
 const REQUEST: u32 = 64;
+/// Objects of one page.
+const OBJECTS_MAX: i128 = 10_000;
+/// Connections of a browser to one server: what browsers open by habit, and at most.
+const CONNECTIONS: u32 = 6;
+const CONNECTIONS_MAX: i128 = 64;
 
 /// Which way a flow's packets go.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -68,11 +75,12 @@ pub(super) fn app(
             count: s.opt(problems, "count", reader::whole(1, i128::from(u32::MAX))),
         })),
         Kind::Messages => messages(&mut s, problems).map(App::Messages),
+        Kind::Web => web(&mut s, problems).map(App::Web),
     };
-    if way == Some(Way::Bond) && !matches!(kind, Kind::Bulk | Kind::Ping) {
+    if way == Some(Way::Bond) && !matches!(kind, Kind::Bulk | Kind::Ping | Kind::Web) {
         let message = "such a flow runs between hosts at switches, not over a bond";
         let problem = Problem::new(place, s.key("kind"), message);
-        problems.push(problem.accepted(["\"bulk\"", "\"ping\"", "[[lab.host]] tables"]));
+        problems.push(problem.accepted(["\"bulk\"", "\"ping\"", "\"web\"", "[[lab.host]] tables"]));
     }
     s.finish(problems);
     app
@@ -114,6 +122,25 @@ fn messages(s: &mut Section<'_>, problems: &mut Problems) -> Option<Messages> {
     let bytes = s.req(problems, "bytes", "\"1MB\" or [\"50KB\", \"1MB\"]", sizes);
     let interval = s.req(problems, "interval", "\"10ms\"", reader::some_time);
     Some(Messages { bytes: bytes?, interval: interval? })
+}
+
+fn web(s: &mut Section<'_>, problems: &mut Problems) -> Option<Web> {
+    let page = s.req(problems, "page", "\"20KB\"", reader::size(1, BYTES_MAX));
+    let objects = s.or(problems, "objects", 0, reader::whole(0, OBJECTS_MAX));
+    let size = reader::size(1, BYTES_MAX);
+    let object = match objects {
+        0 => s.opt(problems, "object", size).or(Some(1)),
+        _ => s.req(problems, "object", "\"10KB\"", size),
+    };
+    Some(Web {
+        page: page?,
+        objects,
+        object: object?,
+        connections: s.or(problems, "connections", CONNECTIONS, reader::whole(1, CONNECTIONS_MAX)),
+        request: s.or(problems, "request", REQUEST, reader::size(1, 1 << 20)),
+        think: s.or(problems, "think", Duration::ZERO, reader::duration),
+        count: s.opt(problems, "count", reader::whole(1, i128::from(u32::MAX))),
+    })
 }
 
 /// One size, or the smallest and the largest.

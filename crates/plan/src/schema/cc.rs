@@ -14,6 +14,7 @@ const QUEUED_MAX: i128 = 65_535;
 
 /// Reads what there is into `tuning`.
 pub(super) fn tuning(tuning: &mut Tuning, s: &mut Section<'_>, problems: &mut Problems) {
+    tuning.abe = s.or(problems, "abe", tuning.abe, reader::flag);
     if let Some(mut section) = s.section(problems, "cubic") {
         let hystart = tuning.cubic.hystart;
         tuning.cubic.hystart = section.or(problems, "hystart", hystart, reader::flag);

@@ -46,7 +46,7 @@ pub(super) fn lab(
     let chips = chips(&mut s, scope, problems);
     let segments = segment::segments(&mut s, scope, &chips, problems);
     let faults = faults(&mut s, scope, problems);
-    let network = network(&mut s, scope, (links, bonds), problems);
+    let network = network(&mut s, scope, &segments, (links, bonds), problems);
     port_group::check_segments(&network.machines, &segments, links, place, problems);
     let ends = Ends { bonds, network: &network };
     let flows = s.sections(problems, "flow");
@@ -232,11 +232,12 @@ fn flow(
         let problem = Problem::new(section.place, s.key("tcp"), "a ping has no `tcp`");
         problems.push(problem.accepted(["`tcp` for app kind \"bulk\""]));
     }
-    if let (Some(App::Ping(_)), Some(Route::Switches { from, .. })) = (&app, &route)
+    if let (Some(App::Ping(_) | App::Web(_)), Some(Route::Switches { from, .. })) = (&app, &route)
         && from.len() > 1
     {
         let place = s.node("from").map_or(s.place, |node| node.place);
-        let problem = Problem::new(place, s.key("from"), "a ping comes from one host");
+        let message = "such a flow comes from one host";
+        let problem = Problem::new(place, s.key("from"), message);
         let found = format!("{} hosts", from.len());
         problems.push(problem.found(found).accepted(["the name of one host"]));
     }
@@ -265,7 +266,7 @@ fn of_switches(
     problems: &mut Problems,
 ) {
     if let (Some(node), Some(Route::Bond { .. })) = (s.node(key), route) {
-        let message = format!("`{key}` is for flows between hosts at switches");
+        let message = format!("`{key}` is for flows between hosts");
         let problem = Problem::new(node.place, s.key(key), message);
         problems.push(problem.accepted(["`start`"]));
     }

@@ -16,6 +16,7 @@ mod queue;
 mod route;
 mod segment;
 mod serial;
+mod station;
 mod tcp;
 mod tunnel;
 

@@ -1,12 +1,12 @@
-//! `[[lab.switch]]` and `[[lab.host]]`: full-duplex Ethernet.
+//! `[[lab.switch]]` and `[[lab.host]]`: full-duplex Ethernet, and hosts on segments.
 
-use super::Scope;
 use super::port_group::{self, Plugged};
 use super::queue::{Place as QueuePlace, queue};
+use super::{Scope, station};
 use crate::diagnostic::{Problem, Problems, nearest};
-use crate::model::{Bond, Discipline, Link};
+use crate::model::{Bond, Discipline, Link, Segment};
 use crate::network::{
-    self, Cable, Machine, Memory, PortClass, PortGroup, PortQueue, Switch, Waiting,
+    self, Cable, Learning, Machine, Memory, Plug, PortClass, PortGroup, PortQueue, Switch, Waiting,
 };
 use crate::reader::{self, Section, Taken, Unfit};
 use crate::source::Place;
@@ -35,6 +35,8 @@ const ALPHA_PARTS: f64 = 1_000_000.0;
 pub(super) struct Network {
     pub(super) switches: Vec<Switch>,
     pub(super) machines: Vec<Machine>,
+    /// The names of the segments.
+    pub(super) segments: Vec<String>,
     /// Positions of the bonds that lead to a switch.
     pub(super) plugged: Vec<usize>,
     /// Whether a switch or machine was left out because it is wrong.
@@ -44,6 +46,7 @@ pub(super) struct Network {
 pub(super) fn network(
     s: &mut Section<'_>,
     scope: &mut Scope,
+    segments: &[Segment],
     (links, bonds): (&[Link], &[Bond]),
     problems: &mut Problems,
 ) -> Network {
@@ -52,7 +55,8 @@ pub(super) fn network(
         .iter()
         .filter_map(|s| Some(s.table().node("name")?.as_text()?.to_owned()))
         .collect();
-    let mut network = Network::default();
+    let segments = segments.iter().map(|segment| segment.name.clone()).collect();
+    let mut network = Network { segments, ..Network::default() };
     let (mut places, mut group_places) = (Vec::new(), Vec::new());
     let (place, count) = (sections.first().map_or(s.place, |s| s.place), sections.len());
     for section in sections {
@@ -80,8 +84,9 @@ pub(super) fn network(
     for bond in plugged.iter().filter(|bond| !described.contains(&bond.name)) {
         scope.claim("host", &bond.name, place, problems);
         network.is_partial |= bond.cable.is_none();
-        let (name, bond, cable) = (bond.name.clone(), Some(bond.cards.clone()), bond.cable);
-        network.machines.extend(cable.map(|cable| Machine { name, cable, bond, mac: None }));
+        let (name, cards) = (bond.name.clone(), Some(bond.cards.clone()));
+        let plug = bond.cable.map(Plug::Cable);
+        network.machines.extend(plug.map(|plug| Machine { name, plug, bond: cards, mac: None }));
     }
     if !network.is_partial {
         port_group::check(&network.switches, &group_places, &plugged, bonds, place, problems);
@@ -118,7 +123,12 @@ fn switch(
         Some(section) => port_of(section, Limit::Bytes(room), problems),
         None => (PortQueue::One(drop_tail(Limit::Bytes(room))), None),
     };
-    let uplink = s.section(problems, "link").map(|s| cable(s, names, problems));
+    let link = link(&mut s, "a switch has one way towards the root of its tree", problems);
+    let uplink = link.map(|s| cable(s, names, &[], problems));
+    let learning = match s.or(problems, "learning", false, reader::flag) {
+        true => Learning::Learns,
+        false => Learning::Known,
+    };
     let groups = port_group::groups(&mut s, scope, problems);
     s.node("count");
     s.finish(problems);
@@ -128,7 +138,7 @@ fn switch(
         None => None,
     };
     let memory = memory.flatten();
-    Some((Switch { name: name?, memory, queue, uplink, groups }, rate, places))
+    Some((Switch { name: name?, memory, queue, learning, uplink, groups }, rate, places))
 }
 
 const fn drop_tail(limit: Limit) -> Waiting {
@@ -225,14 +235,31 @@ fn dscps(is_last: bool) -> impl Fn(&Node) -> Taken<Vec<u8>> {
     }
 }
 
-/// `link = { to, rate, delay, jitter, mtu }` of a machine or a switch.
-fn cable(mut s: Section<'_>, names: &[String], problems: &mut Problems) -> Option<Cable> {
+/// Two uplinks are a loop, or two trees in one: nothing here says which of the two ways a packet takes.
+fn link<'t>(s: &mut Section<'t>, why: &str, problems: &mut Problems) -> Option<Section<'t>> {
+    let Some(node) = s.node("link").filter(|node| node.as_array().is_some()) else {
+        return s.section(problems, "link");
+    };
+    let problem = Problem::new(node.place, s.key("link"), format!("several `link`s: {why}"));
+    problems.push(problem.accepted(["link = { … }, once"]));
+    None
+}
+
+/// `link = { to, rate, delay, jitter, mtu }` of a machine or a switch. It may lead to what has one of `names`;
+/// `others` would have been good names too.
+fn cable(
+    mut s: Section<'_>,
+    names: &[String],
+    others: &[String],
+    problems: &mut Problems,
+) -> Option<Cable> {
     let to = s.req(problems, "to", "\"SWITCH\"", |node| {
         let name = reader::text(node)?;
-        names.iter().position(|known| *known == name).ok_or_else(|| Unfit {
-            message: format!("\"{name}\" is no switch"),
-            accepted: names.to_vec(),
-            nearest: nearest(&name, names),
+        names.iter().position(|known| *known == name).ok_or_else(|| {
+            let what = if others.is_empty() { "no switch" } else { "no switch and no segment" };
+            let known = [names, others].concat();
+            let nearest = nearest(&name, &known);
+            Unfit { message: format!("\"{name}\" is {what}"), accepted: known, nearest }
         })
     });
     let rate = s.req(problems, "rate", "\"10gbit\"", reader::rate);
@@ -255,26 +282,31 @@ fn machine(
     let key = s.key("link");
     let mac = s.opt(problems, "mac", mac);
     let bond = known.plugged.iter().find(|bond| Some(&bond.name) == name.as_ref());
-    let cable = match (s.section(problems, "link"), bond) {
-        (Some(section), None) => cable(section, known.names, problems),
-        (None, Some(bond)) => bond.cable,
+    let plug = match (link(&mut s, "a host has one card", problems), bond) {
+        (Some(section), None) => plug(section, known.names, &network.segments, problems),
+        (None, Some(bond)) => bond.cable.map(Plug::Cable),
         (Some(_), Some(_)) => {
             let message = "a bond leads from this host to a switch already";
             let problem = Problem::new(place, key.as_str(), message);
             problems.push(problem.accepted(["no `link`", "a bond between hosts only"]));
             None
         }
+        (None, None) if s.node("link").is_some() => None,
         (None, None) => {
             let problem = Problem::new(s.place, s.key("link"), "`link` is missing");
-            let form = "link = { to = \"SWITCH\", rate = \"10gbit\", delay = \"5us\" }";
-            problems.push(problem.accepted([form]));
+            let forms = [
+                "link = { to = \"SWITCH\", rate = \"10gbit\", delay = \"5us\" }",
+                "link = { to = \"SEGMENT\" }",
+            ];
+            problems.push(problem.accepted(forms));
             None
         }
     };
     s.node("count");
     s.later(&["cpu"]);
     s.finish(problems);
-    let cable = cable?;
+    let machine = Machine { name: name?, plug: plug?, bond: bond.map(|b| b.cards.clone()), mac };
+    let Plug::Cable(cable) = machine.plug else { return Some(machine) };
     let port =
         known.ports.get(cable.to).filter(|_| !network.is_partial).and_then(|(_, rate)| *rate);
     if let Some(rate) = port.filter(|rate| *rate != cable.rate) {
@@ -286,7 +318,7 @@ fn machine(
     if let Some(switch) = network.switches.get(cable.to).filter(|_| !network.is_partial) {
         check_marks(switch, &cable, place, problems);
     }
-    Some(Machine { name: name?, cable, bond: bond.map(|bond| bond.cards.clone()), mac })
+    Some(machine)
 }
 
 /// The address of one card.
@@ -296,6 +328,20 @@ fn mac(node: &Node) -> Taken<Mac> {
     match mac.is_one_card() {
         true => Ok(mac),
         false => Err(unfit("is the address of a group, not of one card")),
+    }
+}
+
+/// `link` of a machine: a cable to a switch, or a segment.
+fn plug(
+    s: Section<'_>,
+    switches: &[String],
+    segments: &[String],
+    problems: &mut Problems,
+) -> Option<Plug> {
+    let to = s.table().node("to").and_then(Node::as_text);
+    match segments.iter().position(|segment| to == Some(segment)) {
+        Some(at) => Some(Plug::Station(station::station(s, at, (MTU, MTU_MAX), problems))),
+        None => cable(s, switches, segments, problems).map(Plug::Cable),
     }
 }
 

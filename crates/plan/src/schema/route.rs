@@ -3,7 +3,7 @@
 use super::network::Network;
 use crate::diagnostic::{Problem, Problems, nearest};
 use crate::model::{Bond, Direction, Route};
-use crate::network::root;
+use crate::network::{Plug, home};
 use crate::overlay::matches_glob;
 use crate::reader::{self, Section, Taken, Unfit};
 use crate::source::Place;
@@ -47,7 +47,7 @@ impl Ends<'_> {
 
     /// The smallest MTU between machines.
     fn mtu(&self, machines: impl Iterator<Item = usize>) -> u16 {
-        let mtus = machines.map(|i| self.network.machines[i].cable.mtu);
+        let mtus = machines.map(|i| self.network.machines[i].mtu());
         let uplinks = self.network.switches.iter().filter_map(|s| s.uplink).map(|c| c.mtu);
         mtus.chain(uplinks).min().unwrap_or(u16::MAX)
     }
@@ -174,23 +174,37 @@ fn over_switches(
         problems.push(problem.found(&machines[to].name).accepted(["another host"]));
         return None;
     }
-    let at = |machine: usize| machines[machine].cable.to;
-    let is_apart = |sender: &&usize| root(switches, at(**sender)) != root(switches, at(to));
-    if let Some(apart) = from.iter().find(is_apart) {
-        let names = [*apart, to].map(|machine| machines[machine].name.as_str());
-        let homes = [*apart, to].map(|machine| switches[at(machine)].name.as_str());
-        let message = format!(
-            "there is no path from `{}` to `{}`: they are at the switches `{}` and `{}`, which \
-             nothing joins",
-            names[0], names[1], homes[0], homes[1]
-        );
-        let problem = Problem::new(place, s.key("to"), message).found(names[1]);
-        let form = format!(
-            "hosts at one switch, or link = {{ to = \"{}\", … }} at `{}`",
-            homes[1], homes[0]
-        );
-        problems.push(problem.accepted([form]));
+    let at = |machine: usize| home(switches, &machines[machine]);
+    if let Some(apart) = from.iter().copied().find(|sender| at(*sender) != at(to)) {
+        let problem = apart_from(apart, to, ends.network, place, s.key("to"));
+        problems.push(problem);
         return None;
     }
     Some(Route::Switches { from, to })
+}
+
+/// Two machines that nothing joins.
+fn apart_from(from: usize, to: usize, network: &Network, place: Place, key: String) -> Problem {
+    let Network { switches, machines, segments, .. } = network;
+    let names = [from, to].map(|machine| machines[machine].name.as_str());
+    let places = [from, to].map(|machine| match machines[machine].plug {
+        Plug::Cable(cable) => ("switch", switches[cable.to].name.as_str()),
+        Plug::Station(station) => ("segment", segments[station.segment].as_str()),
+    });
+    let [(kind, first), (other, second)] = places;
+    let (where_they_are, form) = match (kind, other) {
+        ("switch", "switch") => (
+            format!("at the switches `{first}` and `{second}`"),
+            format!("hosts at one switch, or link = {{ to = \"{second}\", … }} at `{first}`"),
+        ),
+        _ => (
+            format!("at the {kind} `{first}` and the {other} `{second}`"),
+            format!("link = {{ to = \"{second}\", … }} at both"),
+        ),
+    };
+    let message = format!(
+        "there is no path from `{}` to `{}`: they are {where_they_are}, which nothing joins",
+        names[0], names[1]
+    );
+    Problem::new(place, key, message).found(names[1]).accepted([form])
 }

@@ -6,6 +6,7 @@ use crate::model::App;
 use crate::reader::{self, Section, Taken, Unfit};
 use crate::source::Place;
 use crate::tree::{Node, Table};
+use trunkline_core::tcp::MSS_MIN;
 use trunkline_core::tcp::config::{
     AfterTimeout, Algorithm, Config, EcnMode, EctOnSyn, Keepalive, PmtuProbing, Profile, Recovery,
 };
@@ -29,12 +30,12 @@ pub(super) fn tcp(
     let profile = s.or(problems, "profile", Profile::Modern, profile);
     let mut tcp = Config::new(profile, mtu);
     // A program that answers sends the end of its answer at once, as with TCP_NODELAY.
-    tcp.nagle &= !matches!(app, Some(App::Requests(_)));
+    tcp.nagle &= !matches!(app, Some(App::Requests(_) | App::Web(_)));
     tcp.algorithm = s.or(problems, "cc", tcp.algorithm, algorithm);
     cc::tuning(&mut tcp.tuning, &mut s, problems);
     ecn(&mut tcp, &mut s, problems);
     recovery(&mut tcp, &mut s, problems);
-    tcp.mss = s.opt(problems, "mss", reader::whole(1, 65_495)).or(tcp.mss);
+    tcp.mss = s.opt(problems, "mss", reader::whole(MSS_MIN.into(), 65_495)).or(tcp.mss);
     buffers(&mut tcp, &mut s, problems);
     tcp.dup_ack_threshold =
         s.or(problems, "dup_ack_threshold", tcp.dup_ack_threshold, reader::whole(1, 255));

@@ -32,6 +32,7 @@ impl Config {
             ecn: EcnMode::OnRequest,
             ect_on_syn: EctOnSyn::WithAlgorithm,
             dscp: 0,
+            flow_label: 0,
             recovery: Recovery::Rack,
             tlp: true,
             prr: true,

@@ -1,5 +1,12 @@
 //! Proportional rate reduction (RFC 6937, with the refinements of RFC 9937): during fast recovery what
 //! leaves follows what is delivered, so that the flight ends where congestion control wants it.
+//!
+//! Deviation: a window that was cut for marks is reduced in the same way, as deployed systems do it; the RFCs
+//! speak of losses only. At once the sender would fall silent until the flight has sunk to the new window.
+
+use super::Before;
+use crate::cc::Phase;
+use crate::tcp::Connection;
 
 /// Whether an acknowledgment speaks for sending more than was delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,7 +17,7 @@ pub(super) enum Progress {
     Doubtful,
 }
 
-/// The reduction of one recovery; all in bytes.
+/// One reduction; all in bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::tcp) struct Prr {
     /// What the flight is to become: ssthresh.
@@ -53,6 +60,41 @@ impl Prr {
         };
         let room = if self.out == 0 { room.max(mss) } else { room };
         self.window = pipe.saturating_add(room);
+    }
+}
+
+impl Connection {
+    /// Congestion control has cut its window: the flight follows step by step.
+    pub(in crate::tcp) fn start_reduction(&mut self, before: &Before) {
+        if self.config.prr && self.agreed.repair.uses_sack() {
+            // What was SACKed before is neither in the network nor delivered during the reduction.
+            self.repairing.prr = Some(Prr::new(self.cc.cwnd(), before.outstanding));
+        }
+    }
+
+    /// What may leave until the next acknowledgment. With nothing in flight there is nothing to reduce,
+    /// however long it stays so.
+    pub(super) fn step_reduction(&mut self, before: &Before, progress: Progress) {
+        let pipe = self.pipe();
+        let is_over = self.repairing.phase == Phase::Open && self.board.is_empty();
+        self.repairing.prr = self.repairing.prr.take().filter(|_| !is_over);
+        if let Some(prr) = &mut self.repairing.prr {
+            let delivered = before.outstanding.saturating_sub(self.board.outstanding());
+            prr.on_ack(delivered, pipe, self.agreed.mss, progress);
+        }
+    }
+
+    /// A window has been cut for marks that the acknowledgment just taken told of.
+    pub(in crate::tcp) fn reduce_for_marks(&mut self, before: &Before) {
+        self.start_reduction(before);
+        let advanced = self.snd_una.gt(before.snd_una);
+        let progress = if advanced { Progress::Good } else { Progress::Doubtful };
+        self.step_reduction(before, progress);
+    }
+
+    /// What was sent before the cut is acknowledged: the window is what congestion control says.
+    pub(in crate::tcp) fn end_mark_reduction(&mut self) {
+        self.repairing.prr = None;
     }
 }
 

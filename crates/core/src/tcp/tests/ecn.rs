@@ -487,6 +487,52 @@ fn a_window_that_marks_cut_by_half_leaves_such_a_link_idle_at_times() {
     }
 }
 
+/// What RFC 8511 is for: a queue that marks early is too short to feed the link while the window is halved.
+#[test]
+fn with_abe_a_short_queue_of_marks_keeps_the_link_busier() {
+    for algorithm in [Algorithm::Reno, Algorithm::Cubic] {
+        let [without, with] = [false, true].map(|abe| {
+            let mut pair = both(|config| {
+                asks(config);
+                config.algorithm = algorithm;
+                config.receive_buffer = 1 << 20;
+                config.tuning.abe = abe;
+            })
+            .established();
+            pair.delay = Duration::from_millis(5);
+            pair.rate = Some(BitRate::from_bps(100_000_000));
+            pair.mark_after = Some(Duration::from_millis(1));
+            pair.bulk(30_000_000, Duration::from_secs(20))
+        });
+        assert!(with < without, "{algorithm:?}: {with:?} {without:?}");
+    }
+}
+
+/// Nor falls the sender silent where the flight sinks bit by bit (RFC 6937).
+#[test]
+fn a_window_cut_for_marks_is_reduced_while_segments_leave() {
+    let [at_once, bit_by_bit] = [false, true].map(|prr| {
+        let mut pair = both(|config| {
+            asks(config);
+            config.algorithm = Algorithm::Reno;
+            config.receive_buffer = 1 << 20;
+            config.prr = prr;
+        })
+        .established();
+        pair.delay = Duration::from_millis(5);
+        pair.rate = Some(BitRate::from_bps(100_000_000));
+        pair.mark_after = Some(Duration::from_millis(10));
+        pair.bulk(10_000_000, Duration::from_secs(5));
+        assert!(pair.end(A).stats().mark_cuts > 0);
+        let data: Vec<_> = pair.sent_by(A).filter(|s| s.len > 0).map(|s| s.at).collect();
+        // Not the first round trips and not the last segment, which waits for Nagle.
+        let gaps = data.windows(2).take(6000).skip(300).map(|two| two[1] - two[0]);
+        gaps.max().expect("many were sent")
+    });
+    assert!(at_once > Duration::from_millis(5), "half a window of silence: {at_once:?}");
+    assert!(bit_by_bit < Duration::from_millis(1), "{bit_by_bit:?}");
+}
+
 #[test]
 fn ecn_costs_a_flow_without_marks_no_prediction() {
     let hits = [EcnMode::Off, EcnMode::On].map(|mode| {

@@ -85,10 +85,7 @@ fn small_reads_do_not_make_a_silly_window() {
     pair.run_for(Duration::from_millis(500));
     pair.log.clear();
     for _ in 0..400 {
-        let now = pair.now;
-        let connection = pair.end(B);
-        connection.read(100, |_| {});
-        let _ = now;
+        pair.read_up_to(B, 100);
         pair.pump();
         pair.run_for(Duration::from_millis(5));
     }

@@ -240,9 +240,14 @@ impl Pair {
         n
     }
 
+    /// Reads at most `max` bytes of what an end has.
+    pub fn read_up_to(&mut self, end: usize, max: usize) {
+        self.drain(end, max);
+    }
+
     fn drain(&mut self, end: usize, max: usize) -> usize {
         let (kept, keep) = (&mut self.received[end], self.keep_bytes);
-        let n = self.ends[end].as_mut().unwrap().read(max, |chunk| {
+        let n = self.ends[end].as_mut().unwrap().read(&mut self.cx, max, |chunk| {
             if keep {
                 match chunk {
                     Chunk::Bytes(bytes) => kept.extend_from_slice(bytes),

@@ -101,19 +101,9 @@ impl Checksum {
     ///
     /// # Panics
     /// When their lengths differ.
-    #[inline]
+    #[inline(always)]
     pub fn copy_bytes(&mut self, to: &mut [u8], from: &[u8]) {
-        assert_eq!(to.len(), from.len(), "lengths of a copy");
-        if from.is_empty() {
-            return;
-        }
-        let (vectors, rest) = from.as_chunks::<VECTOR>();
-        let (to_vectors, to_rest) = to.as_chunks_mut::<VECTOR>();
-        let mut sum = 0;
-        if !vectors.is_empty() {
-            sum = simd::copy(to_vectors, vectors);
-        }
-        self.add_native(add_end_around(sum, copy_short(to_rest, rest)));
+        self.add_native(simd::copy(to, from));
         self.parity = self.parity.after(from.len());
     }
 
@@ -207,55 +197,22 @@ fn add_end_around(a: u64, b: u64) -> u64 {
     sum + u64::from(carry)
 }
 
-/// Bytes that are summed at a time where there are as many.
-const VECTOR: usize = 32;
-
 /// The sum modulo 2^64-1 in the byte order of the machine.
 #[inline]
 fn sum_bytes(bytes: &[u8]) -> u64 {
-    let (vectors, rest) = bytes.as_chunks::<VECTOR>();
-    let mut sum = 0;
-    if !vectors.is_empty() {
-        sum = simd::sum(vectors);
-    }
-    add_end_around(sum, sum_short(rest))
+    simd::sum(bytes)
 }
 
-/// The sum of less than a vector.
+/// The same, of eight bytes at a time in one chain of additions with carry.
 #[inline]
-fn sum_short(bytes: &[u8]) -> u64 {
+fn sum_words(bytes: &[u8]) -> u64 {
     let (words, rest) = bytes.as_chunks::<8>();
-    let mut sum = 0;
+    let (mut sum, mut carry) = (0u64, false);
     for word in words {
-        sum = add_end_around(sum, u64::from_ne_bytes(*word));
+        (sum, carry) = sum.carrying_add(u64::from_ne_bytes(*word), carry);
     }
-    if rest.is_empty() { sum } else { add_end_around(sum, last_word(rest)) }
-}
-
-/// Copies less than a vector and gives its sum. Its words are written out one by one: a loop over them would
-/// be turned into a call of the C library.
-#[inline]
-fn copy_short(to: &mut [u8], from: &[u8]) -> u64 {
-    let (words, rest) = from.as_chunks::<8>();
-    let (to_words, to_rest) = to.as_chunks_mut::<8>();
-    let mut sum = 0;
-    if let ([to, ..], [word, ..]) = (&mut *to_words, words) {
-        *to = *word;
-        sum = u64::from_ne_bytes(*word);
-    }
-    if let ([_, to, ..], [_, word, ..]) = (&mut *to_words, words) {
-        *to = *word;
-        sum = add_end_around(sum, u64::from_ne_bytes(*word));
-    }
-    if let ([_, _, to], [_, _, word]) = (to_words, words) {
-        *to = *word;
-        sum = add_end_around(sum, u64::from_ne_bytes(*word));
-    }
-    if rest.is_empty() {
-        return sum;
-    }
-    to_rest.copy_from_slice(rest);
-    add_end_around(sum, last_word(rest))
+    let last = if rest.is_empty() { 0 } else { last_word(rest) };
+    add_end_around(add_end_around(sum, last), u64::from(carry))
 }
 
 /// Less than eight bytes as a word with zeros behind them.
