@@ -7,6 +7,7 @@ use crate::apps::streams::Streams;
 use crate::apps::web::Web;
 use crate::apps::{App, bulk::Bulk, ping::Ping};
 use crate::cabling::{fabric, place, wire_of};
+use crate::cpu::Machine;
 use crate::fabric::address::address;
 use crate::look::Looks;
 use crate::queueing::queue_of;
@@ -78,6 +79,10 @@ pub fn world(plan: &Plan, seed: u64) -> World {
     world.looks = looks.map(|group| Looks::new(group.flows.clone(), group.interval)).collect();
     for &member in bonds.iter().flat_map(|index| &plan.bonds[*index].members) {
         world.enslave(member);
+    }
+    for slow in &plan.lab.slow {
+        let machine = Machine::new(&slow.name, slow.costs.clone(), plan.lab.warmup);
+        world.slow_down(host_of(&slow.name), machine);
     }
     world.faults = plan.lab.faults.iter().map(fault).collect();
     for (index, flow) in plan.lab.flows.iter().enumerate() {

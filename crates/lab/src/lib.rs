@@ -7,11 +7,13 @@
 //! | [`build`] | from a plan to a world |
 //! | [`world`] | the engine: hosts, links, chips and faults on one time line |
 //! | `cabling`, `fabric` | machines at switches: from the plan, and in the engine |
+//! | `cpu` | hosts that take time for what they do |
 //! | `queueing` | the queues of links and switches, from the plan |
 //! | `apps` | what opens connections, writes, reads and asks |
 //! | `observe`, `look`, `metrics`, `knee` | what is measured and what it is worth |
 //! | [`pair`] | two bonds alone, fed from outside |
 //! | [`result`] | documents, digests, sums |
+//! | [`toggles`] | features on and off: what each does alone, left out and in pairs |
 //! | [`swarm`] | random plans and faults, with invariants at every step |
 
 mod apps;
@@ -19,6 +21,7 @@ pub mod build;
 mod cabling;
 mod capture;
 mod columns;
+mod cpu;
 pub mod experiment;
 mod fabric;
 mod knee;
@@ -31,6 +34,7 @@ mod queueing;
 pub mod result;
 pub mod swarm;
 mod tap;
+pub mod toggles;
 pub mod world;
 
 /// Threads for `jobs` simulations at a time; 0 is one per core.

@@ -119,6 +119,12 @@ pub const READY: &[Ready] = &[
         "one copy between two bonded servers: what each mode and hash gives"
     ),
     plan!(
+        "jacobson-sun3",
+        "published/jacobson-sun3.toml",
+        true,
+        "TCP between two Suns of 1988: what each change to copies, drivers and switches brought"
+    ),
+    plan!(
         "eql-two-modems",
         "eql-two-modems.toml",
         false,
@@ -136,6 +142,7 @@ pub const READY: &[Ready] = &[
 const DATA: &[(&str, &str)] = &[
     ("published/eql-bentson.toml", include_str!("../../../published/eql-bentson.toml")),
     ("published/crs4.toml", include_str!("../../../published/crs4.toml")),
+    ("published/jacobson-sun3.toml", include_str!("../../../published/jacobson-sun3.toml")),
 ];
 
 /// The ready plan of this name.

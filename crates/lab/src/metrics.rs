@@ -2,6 +2,7 @@
 //! [`trunkline_plan::metric`], their meaning stands in `docs/plan.md`, section "Metrics".
 
 mod jack;
+mod machine;
 mod segment;
 mod switched;
 
@@ -26,6 +27,8 @@ pub(crate) type Metrics = BTreeMap<String, Option<f64>>;
 pub(crate) struct Measured {
     pub(crate) flows: BTreeMap<String, Metrics>,
     pub(crate) links: BTreeMap<String, Metrics>,
+    /// Of hosts that take time.
+    pub(crate) hosts: BTreeMap<String, Metrics>,
     /// Why a flow has no value for some metric, by its name.
     causes: BTreeMap<String, String>,
     /// Flows that broke or delivered wrong bytes, and how.
@@ -42,7 +45,8 @@ impl Measured {
     /// The value of `flow.metric` or `link.metric`; none when there is none.
     pub(crate) fn value(&self, name: &str) -> Option<f64> {
         let (owner, metric) = name.rsplit_once('.')?;
-        let metrics = self.flows.get(owner).or_else(|| self.links.get(owner))?;
+        let owners = [&self.flows, &self.links, &self.hosts];
+        let metrics = owners.into_iter().find_map(|metrics| metrics.get(owner))?;
         metrics.get(metric).copied().flatten()
     }
 
@@ -89,12 +93,16 @@ pub(crate) fn measure(plan: &Plan, world: &World) -> Measured {
     let links = (0..plan.links.len())
         .map(|index| (plan.links[index].name.clone(), link_metrics(plan, world, index, end)));
     let ports = (0..plan.lab.machines.len()).filter_map(|m| switched::of_port(plan, world, m));
+    let hosts = plan.lab.slow.iter().filter_map(|slow| {
+        Some((slow.name.clone(), machine::metrics(world, plan.lab.warmup, &slow.name)?))
+    });
+    let hosts = hosts.collect();
     let segments = 0..plan.lab.segments.len();
     let segments = segments.filter_map(|index| segment::of_segment(plan, world, index));
     let links = links.chain(ports).chain(segments).collect();
     let virtual_time = end - Instant::ZERO;
     let packet_hops = world.packet_hops;
-    Measured { flows, links, causes, failures, notes, tokens, packet_hops, virtual_time }
+    Measured { flows, links, hosts, causes, failures, notes, tokens, packet_hops, virtual_time }
 }
 
 /// How a transfer failed, whatever it was worth until then.

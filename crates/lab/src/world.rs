@@ -7,9 +7,11 @@
 mod cables;
 mod jacks;
 mod links;
+mod machine;
 mod segments;
 
 use crate::apps::{App, Call};
+use crate::cpu::Machine;
 use crate::fabric::Fabric;
 use crate::look::Looks;
 use crate::observe::Observer;
@@ -134,6 +136,10 @@ pub struct World {
     pub(crate) fabric: Fabric,
     pub(crate) looks: Vec<Looks>,
     pub(crate) observer: Observer,
+    /// Per host its processor, if what it does takes time.
+    machines: Vec<Option<Box<Machine>>>,
+    /// Whether there is such a host.
+    is_slow: bool,
     /// Who listens in on a host, if anybody does.
     pub(crate) tap: Option<Tap>,
     /// The lanes of each host that are paced.
@@ -208,6 +214,8 @@ impl World {
         }
         World {
             paced,
+            machines: hosts.iter().map(|_| None).collect(),
+            is_slow: false,
             tap: None,
             now: Instant::ZERO,
             cx,
@@ -282,6 +290,7 @@ impl World {
         };
         self.now = at;
         match Source::unpack(source) {
+            Source::Host(host) if self.machines[host].is_some() => self.turn(host),
             Source::Host(host) => {
                 if !self.paced[host].is_empty() {
                     self.due(host);
@@ -352,6 +361,9 @@ impl World {
         if let Some(tap) = &mut self.tap {
             tap.arrived(self.now, to, id, self.cx.frames.bytes(frame));
         }
+        if self.machines[to].is_some() {
+            return self.machine_received(to, id, frame);
+        }
         self.hosts[to].handle_frame(self.now, &mut self.cx, id, frame);
         self.serve(to);
     }
@@ -384,7 +396,9 @@ impl World {
         let this = &self.links[link].lanes[lane];
         let (from, is_paced) = (this.from, this.pacer.is_some());
         self.begin_next(link, lane);
-        if !is_paced {
+        if self.machines[from].is_some() {
+            self.machine_sent(from, LinkId(link as u16));
+        } else if !is_paced {
             self.hosts[from].handle_transmitted(self.now, &mut self.cx, LinkId(link as u16), bytes);
             self.serve(from);
         }
@@ -419,6 +433,10 @@ impl World {
     fn begin(&mut self, link: usize, lane: usize, frame: Frame) {
         let this = &mut self.links[link].lanes[lane];
         let started = this.channel.start(self.now, &mut self.cx, frame);
+        if self.is_slow {
+            let ends = [this.from, this.to].map(Some);
+            self.cards_move(ends, self.cx.frames.len(frame) as u64, started);
+        }
         self.started(link, lane, started);
         if matches!(started, Started::At(_)) {
             self.arm_lane(link, lane);
@@ -459,6 +477,9 @@ impl World {
     /// Serves a host: its events to the applications, its frames to the links that are free, one burst
     /// a link a pass, until a whole pass is empty.
     pub(crate) fn serve(&mut self, host: usize) {
+        if self.machines[host].is_some() {
+            return self.turn(host);
+        }
         if !self.paced[host].is_empty() {
             self.due(host);
         }
@@ -646,7 +667,8 @@ impl World {
         let lanes = self.links.iter().flat_map(|(_, link)| &link.lanes);
         let on_lanes: usize = lanes.map(Lane::held_frames).sum();
         let on_links = on_lanes + self.fabric.held_frames();
-        let in_hosts: usize = self.hosts.iter().map(Host::held_frames).sum();
+        let at_processors = self.machines.iter().flatten().map(|m| m.held_frames());
+        let in_hosts = self.hosts.iter().map(Host::held_frames).chain(at_processors).sum::<usize>();
         let live = self.cx.frames.live();
         match live == on_links + in_hosts {
             true => Ok(()),

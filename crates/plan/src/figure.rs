@@ -142,8 +142,9 @@ pub(crate) fn check_metrics(
     let groups = plan.lab.groups.iter().map(|g| (g.name.as_str(), Owner::Group));
     let ports: Vec<String> = plan.lab.port_names().collect();
     let ports = ports.iter().map(|port| (port.as_str(), Owner::Port));
-    let owners: Vec<(&str, Owner)> =
-        flows.chain(links).chain(bonds).chain(chips).chain(groups).chain(ports).collect();
+    let slow = plan.lab.slow.iter().map(|host| (host.name.as_str(), Owner::Slow));
+    let owners = flows.chain(links).chain(bonds).chain(chips).chain(groups);
+    let owners: Vec<(&str, Owner)> = owners.chain(slow).chain(ports).collect();
     let own = figure.variant.is_none() || figure.variant.as_deref() == variant;
     let ours = figure.trunkline.is_some() && variant == Some(TRUNKLINE);
     let metrics = [

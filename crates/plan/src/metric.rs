@@ -109,6 +109,8 @@ pub const GROUP: [&str; 8] = [
 ];
 /// Metrics of a switch's port.
 pub const PORT: [&str; 6] = ["rate", "utilisation", "dropped", "marked", "queue_mean", "queue_max"];
+/// Metrics of a host with a cost table.
+pub const HOST: [&str; 6] = ["cpu", "bus", "protocol_share", "interrupts", "wakeups", "overruns"];
 /// Metrics of a segment.
 pub const SEGMENT: [&str; 9] = [
     "rate",
@@ -132,6 +134,8 @@ pub(crate) enum Owner {
     Chip,
     Switch,
     Machine,
+    /// A host with a cost table.
+    Slow,
     Port,
     Group,
     Segment,
@@ -166,7 +170,7 @@ impl Owner {
             Owner::Bond => "bond",
             Owner::Chip => "chip",
             Owner::Switch => "switch",
-            Owner::Machine => "host",
+            Owner::Machine | Owner::Slow => "host",
             Owner::Port => "port",
             Owner::Group => "group",
             Owner::Bulk | Owner::Streams => "bulk flow",
@@ -183,6 +187,7 @@ impl Owner {
     fn metrics(self) -> Vec<&'static str> {
         match self {
             Owner::Link => LINK.to_vec(),
+            Owner::Slow => HOST.to_vec(),
             Owner::Bond | Owner::Chip | Owner::Switch | Owner::Machine => Vec::new(),
             Owner::Segment => SEGMENT.to_vec(),
             Owner::Port => PORT.to_vec(),

@@ -5,6 +5,7 @@
 
 mod bond;
 
+use crate::cpu::SlowHost;
 pub use crate::discipline::Discipline;
 pub use crate::network::Segment;
 use crate::network::{self, Machine, Switch};
@@ -258,6 +259,8 @@ pub struct Lab {
     pub switches: Vec<Switch>,
     /// Machines at switches and on segments.
     pub machines: Vec<Machine>,
+    /// Hosts, at switches or ends of bonds, that take time for what they do.
+    pub slow: Vec<SlowHost>,
     /// Flows that are looked at together.
     pub groups: Vec<Group>,
     /// What must hold afterwards.

@@ -3,7 +3,7 @@
 use super::{Source, World};
 use crate::fabric::End;
 use crate::fabric::address::{Destination, destination, source};
-use trunkline_core::frame::Frame;
+use trunkline_core::frame::{Frame, LinkId};
 use trunkline_core::link::Started;
 use trunkline_core::work::DropReason;
 
@@ -14,6 +14,10 @@ impl World {
             match self.fabric.cables[cable].to {
                 End::Host(host) => {
                     let link = self.fabric.cables[cable].link;
+                    if self.machines[host].is_some() {
+                        self.machine_received(host, link, frame);
+                        continue;
+                    }
                     self.hosts[host].handle_frame(self.now, &mut self.cx, link, frame);
                     self.serve(host);
                 }
@@ -31,7 +35,12 @@ impl World {
 
     pub(super) fn start_on(&mut self, cable: usize, frame: Frame) {
         self.packet_hops += 1;
-        let started = self.fabric.cables[cable].channel.start(self.now, &mut self.cx, frame);
+        let this = &mut self.fabric.cables[cable];
+        let started = this.channel.start(self.now, &mut self.cx, frame);
+        if self.is_slow {
+            let ends = [this.from, this.to].map(End::host);
+            self.cards_move(ends, self.cx.frames.len(frame) as u64, started);
+        }
         match started {
             Started::At(finishes) => self.arm(Source::Cable(cable), Some(finishes)),
             Started::OnChip { bits, rate } => self.start_on_segment(cable, bits, rate),
@@ -52,6 +61,13 @@ impl World {
                 }
             }
             End::Segment(_) => unreachable!("a segment sends nothing of its own"),
+            End::Host(host) if self.machines[host].is_some() => {
+                let (link, next) = (this.link, this.handed.pop_front());
+                if let Some(frame) = next {
+                    self.start_on(cable, frame);
+                }
+                self.machine_sent(host, link);
+            }
             End::Host(host) => {
                 this.unreported += bytes;
                 if let Some(frame) = this.handed.pop_front() {
@@ -107,6 +123,19 @@ impl World {
             return self.start_on(cable, frame);
         }
         this.push(self.now, &mut self.cx, port, frame);
+    }
+
+    /// The processor of a host is done with a frame for one of its cables.
+    pub(super) fn give_cable(&mut self, host: usize, link: LinkId, frame: Frame) {
+        let cables = self.fabric.cards.get(host).map_or(&[][..], Vec::as_slice);
+        let mut cables = cables.iter().copied();
+        let Some(cable) = cables.find(|cable| self.fabric.cables[*cable].link == link) else {
+            return self.cx.drop_frame(frame, DropReason::NoMember);
+        };
+        match self.fabric.cables[cable].channel.idle() {
+            true => self.start_on(cable, frame),
+            false => self.fabric.cables[cable].handed.push_back(frame),
+        }
     }
 
     /// Asks a host for a burst for one of its cards. Answers whether it had one.

@@ -16,6 +16,11 @@ impl Links {
         self.0.len()
     }
 
+    /// The link at a position in the plan, if it is here.
+    pub(crate) fn get(&self, at: usize) -> Option<&Link> {
+        self.0.get(at)?.as_ref()
+    }
+
     /// Those that are here, with their positions.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, &Link)> {
         self.0.iter().enumerate().filter_map(|(at, link)| Some((at, link.as_ref()?)))

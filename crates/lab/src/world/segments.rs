@@ -60,6 +60,9 @@ impl World {
         if this.hear(self.now, station, self.cx.frames.len(frame)) == Reception::Lost {
             return self.cx.drop_frame(frame, DropReason::Overrun);
         }
+        if self.machines[host].is_some() {
+            return self.machine_heard(host, link, from, frame);
+        }
         self.hosts[host].handle_frame(self.now, &mut self.cx, link, frame);
         self.serve(host);
     }

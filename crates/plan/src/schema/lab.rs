@@ -72,6 +72,7 @@ pub(super) fn lab(
         faults,
         switches,
         machines,
+        slow: std::mem::take(&mut scope.slow),
         groups: all(groups)?,
         expects: all(expects)?,
     })
@@ -313,6 +314,7 @@ fn owners<'n>(scope: &'n Scope, flows: &[Option<Flow>]) -> Vec<(&'n str, Owner)>
         "bond" => Owner::Bond,
         "chip" => Owner::Chip,
         "switch" => Owner::Switch,
+        "host" if scope.slow.iter().any(|slow| slow.name == name) => Owner::Slow,
         "host" => Owner::Machine,
         "group" => Owner::Group,
         "segment" => Owner::Segment,

@@ -7,6 +7,7 @@
 mod app;
 mod bond;
 mod cc;
+mod cpu;
 mod group;
 mod lab;
 mod link;
@@ -20,6 +21,7 @@ mod station;
 mod tcp;
 mod tunnel;
 
+use crate::cpu::SlowHost;
 use crate::diagnostic::{Problem, Problems};
 use crate::model::{BONDS_PER_END_MAX, Bond, End, Link, LinkKind, Plan, Trunk};
 use crate::overlay::matches_glob;
@@ -32,7 +34,8 @@ use trunkline_core::units::BitRate;
 /// Tables of an experiment beside its plan; [`crate::experiment`] reads them.
 pub(crate) const EXPERIMENT_KEYS: [&str; 3] = ["published", "sweep", "include"];
 /// The same inside `[lab]`.
-pub(crate) const EXPERIMENT_LAB_KEYS: [&str; 4] = ["parameters", "rows", "variant", "figure"];
+pub(crate) const EXPERIMENT_LAB_KEYS: [&str; 5] =
+    ["parameters", "rows", "variant", "toggle", "figure"];
 
 /// A name that was given, and where.
 struct Named {
@@ -63,6 +66,8 @@ struct Scope {
     names: Vec<Named>,
     /// What the ports of switches are called: `SWITCH.HOST`.
     ports: Vec<String>,
+    /// Hosts with a cost table.
+    slow: Vec<SlowHost>,
 }
 
 impl Scope {
@@ -169,6 +174,9 @@ pub(crate) fn plan(root: &Table, place: Place, problems: &mut Problems) -> Optio
     top.later(&["peer", "output", "report"]);
     top.finish(problems);
 
+    if let (Some(links), Some(lab)) = (&links, &lab) {
+        cpu::check(&lab.slow, links, parts, root, problems);
+    }
     let plan = Plan { name: name?, links: links?, bonds: bonds?, ends, lab: lab? };
     check_runs(root, &plan, problems);
     problems.is_empty().then_some(plan)

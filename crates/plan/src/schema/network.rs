@@ -2,7 +2,7 @@
 
 use super::port_group::{self, Plugged};
 use super::queue::{Place as QueuePlace, queue};
-use super::{Scope, station};
+use super::{Scope, cpu, station};
 use crate::diagnostic::{Problem, Problems, nearest};
 use crate::model::{Bond, Discipline, Link, Segment};
 use crate::network::{
@@ -77,6 +77,11 @@ pub(super) fn network(
     let mut described: Vec<String> = Vec::new();
     for section in s.sections(problems, "host") {
         described.extend(section.table().name().map(str::to_owned));
+        let is_plugged = plugged.iter().any(|bond| Some(bond.name.as_str()) == section.table().name());
+        if !is_plugged && cpu::is_end(&section, bonds) {
+            cpu::end(section, scope, problems);
+            continue;
+        }
         let machine = machine(section, &network, &known, scope, problems);
         network.is_partial |= machine.is_none();
         network.machines.extend(machine);
@@ -303,7 +308,7 @@ fn machine(
         }
     };
     s.node("count");
-    s.later(&["cpu"]);
+    cpu::cpu(&mut s, scope, problems);
     s.finish(problems);
     let machine = Machine { name: name?, plug: plug?, bond: bond.map(|b| b.cards.clone()), mac };
     let Plug::Cable(cable) = machine.plug else { return Some(machine) };
