@@ -175,7 +175,9 @@ fn receiver_rate(plan: &Plan, flow: &Flow) -> Option<f64> {
     let Route::Switches { to, .. } = flow.route else { return None };
     let machine = &plan.lab.machines[to];
     if let Some(cards) = &machine.bond {
-        return Some(cards.links.iter().map(|link| plan.links[*link].rate.up.as_bps() as f64).sum());
+        return Some(
+            cards.links.iter().map(|link| plan.links[*link].rate.up.as_bps() as f64).sum(),
+        );
     }
     let rate = match machine.plug {
         Plug::Cable(cable) => cable.rate,
