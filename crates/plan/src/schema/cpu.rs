@@ -22,7 +22,9 @@ const BYTES_MAX: u64 = 1 << 20;
 pub(super) fn cpu(s: &mut Section<'_>, scope: &mut Scope, problems: &mut Problems) {
     let Some(node) = s.node("cpu") else { return };
     let costs = match node.as_text() {
-        Some(_) => s.opt(problems, "cpu", ready).map(|named| (CostTable::ready(named), Some(named))),
+        Some(_) => {
+            s.opt(problems, "cpu", ready).map(|named| (CostTable::ready(named), Some(named)))
+        }
         None => s.section(problems, "cpu").and_then(|section| table(section, problems)),
     };
     let name = s.table().name().map(str::to_owned);
