@@ -3,6 +3,7 @@
 
 mod bond_receive;
 mod control;
+mod ethernet;
 mod plan;
 mod ppp;
 mod slip;
@@ -12,6 +13,7 @@ mod vj;
 
 pub use bond_receive::bond_receive;
 pub use control::control;
+pub use ethernet::ethernet;
 pub use plan::plan;
 pub use ppp::ppp;
 pub use slip::slip;

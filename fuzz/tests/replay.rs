@@ -30,6 +30,11 @@ fn control() {
 }
 
 #[test]
+fn ethernet() {
+    replay("ethernet", trunkline_fuzz::ethernet);
+}
+
+#[test]
 fn plan() {
     replay("plan", trunkline_fuzz::plan);
 }
@@ -86,9 +91,16 @@ fn serial_lines_survive_noise() {
 }
 
 #[test]
+fn a_card_survives_noise() {
+    survives_noise(trunkline_fuzz::ethernet);
+}
+
+#[test]
 fn every_corpus_has_a_test_here() {
     let corpora = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus")).unwrap();
     let mut names: Vec<_> = corpora.map(|entry| entry.unwrap().file_name()).collect();
     names.sort();
-    assert_eq!(names, ["bond_receive", "control", "plan", "ppp", "slip", "tcp", "trunk", "vj"]);
+    let known =
+        ["bond_receive", "control", "ethernet", "plan", "ppp", "slip", "tcp", "trunk", "vj"];
+    assert_eq!(names, known);
 }

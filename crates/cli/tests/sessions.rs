@@ -25,6 +25,8 @@ const READY: &[&str] = &[
     "vegas-vs-reno",
     "crs4-bonding",
     "crs4-backup",
+    "jacobson-sun3",
+    "shared-ethernet",
     "eql-two-modems",
     "udp-two-paths",
 ];

@@ -7,6 +7,8 @@
 //! Headers come and go at the front without moving what is behind: inline bytes lie at the end of their
 //! space, and a pooled buffer keeps [`HEADROOM`] in front.
 
+use std::ops::Range;
+
 /// A handle to a frame in [`Frames`]. Whoever holds it passes it on or gives it back with
 /// [`Frames::remove`]; it is `Copy` only so that queues stay plain.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
@@ -197,6 +199,17 @@ impl Frames {
         slot.bytes_mut()[..header.len()].copy_from_slice(header);
     }
 
+    /// Copies the bytes `range` of one frame over those of another from `at` on.
+    ///
+    /// # Panics
+    /// When either has fewer in memory, or both are the same frame.
+    pub fn copy_within(&mut self, from: Frame, range: Range<usize>, to: Frame, at: usize) {
+        let pair = self.slots.get_disjoint_mut([from.0 as usize, to.0 as usize]);
+        let [from, to] = pair.expect("two frames");
+        assert!(from.live && to.live, "a frame was used after it was given back");
+        to.bytes_mut()[at..at + range.len()].copy_from_slice(&from.bytes()[range]);
+    }
+
     /// Takes `len` bytes off the front of a frame.
     ///
     /// # Panics
@@ -205,6 +218,14 @@ impl Frames {
         let slot = self.slot_mut(frame);
         assert!(len <= slot.bytes().len(), "more than the frame has in memory");
         slot.start += len as u32;
+    }
+
+    /// How many bytes are in memory.
+    #[inline]
+    pub fn in_memory(&self, frame: Frame) -> usize {
+        let slot = self.slot(frame);
+        let end = if slot.pooled { slot.buffer.len() } else { INLINE_BYTES };
+        end - slot.start as usize
     }
 
     /// Trailing zero bytes that are not in memory.
@@ -322,8 +343,9 @@ mod tests {
             (frames.len(a), frames.bytes(a), frames.elided(a)),
             (1000, &[1u8, 2, 3][..], 997)
         );
+        assert_eq!(frames.in_memory(a), 3);
         let long = frames.insert_parts(&[7; 40], &[8; 500], 0);
-        assert_eq!(frames.bytes(long).len(), 540);
+        assert_eq!((frames.bytes(long).len(), frames.in_memory(long)), (540, 540));
         assert_eq!(frames.bytes(long)[39..41], [7, 8]);
         frames.remove(a);
         assert_eq!(frames.live(), 1);

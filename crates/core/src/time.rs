@@ -43,6 +43,8 @@ pub enum Reason {
     Resequence,
     /// A frame that a transmitter, wire or medium is about to finish.
     Link,
+    /// An address to be asked for again, or a packet of which pieces are missing.
+    Network,
     /// An application's own schedule.
     App,
 }

@@ -36,11 +36,19 @@ pub enum DropReason {
     Collisions,
     /// It came before the receiver was done with the frame before.
     Overrun,
+    /// Its answer would not go back the way it came.
+    ReversePath,
+    /// It had made as many hops as it may.
+    HopsExceeded,
+    /// Nobody told which station has its address.
+    Unresolved,
+    /// Other fragments of its packet did not come in time.
+    Unfinished,
 }
 
 impl DropReason {
     /// Every reason, in counter order.
-    pub const ALL: [DropReason; 16] = [
+    pub const ALL: [DropReason; 20] = [
         DropReason::QueueFull,
         DropReason::NoMember,
         DropReason::MemberDown,
@@ -57,6 +65,10 @@ impl DropReason {
         DropReason::Duplicate,
         DropReason::Collisions,
         DropReason::Overrun,
+        DropReason::ReversePath,
+        DropReason::HopsExceeded,
+        DropReason::Unresolved,
+        DropReason::Unfinished,
     ];
 
     /// The metric label.
@@ -78,6 +90,10 @@ impl DropReason {
             DropReason::Duplicate => "duplicate",
             DropReason::Collisions => "collisions",
             DropReason::Overrun => "overrun",
+            DropReason::ReversePath => "reverse_path",
+            DropReason::HopsExceeded => "hops_exceeded",
+            DropReason::Unresolved => "unresolved",
+            DropReason::Unfinished => "unfinished",
         }
     }
 }

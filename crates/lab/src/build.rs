@@ -1,6 +1,7 @@
 //! From a plan to a world.
 
 use crate::apps::attempts::Attempts;
+use crate::apps::datagrams::Datagrams;
 use crate::apps::messages::Messages;
 use crate::apps::requests::Requests;
 use crate::apps::streams::Streams;
@@ -13,11 +14,11 @@ use crate::look::Looks;
 use crate::queueing::queue_of;
 use crate::world::{Fault, Lane, Link, Links, World};
 use std::collections::BTreeSet;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4};
 use trunkline_core::Context;
 use trunkline_core::bond::{Bond, trunk};
 use trunkline_core::frame::LinkId;
-use trunkline_core::host::{Host, InterfaceId};
+use trunkline_core::host::{BindError, Host, InterfaceId, NetworkConfig};
 use trunkline_core::link::channel::{Channel, ChannelConfig, Clocking};
 use trunkline_core::link::{Chip, Csma, Medium, Pacer};
 use trunkline_core::queue::Limit;
@@ -109,7 +110,7 @@ fn media(plan: &Plan, rng: &Rng) -> Vec<Medium> {
     let chips = plan.lab.chips.iter().map(|chip| Medium::Chip(Chip::new(chip.rate)));
     let segment = |segment: &model::Segment| {
         let rng = rng.fork("segment").fork(&segment.name);
-        Medium::Cable(Csma::new(segment.rate, segment.layout, rng))
+        Medium::Cable(Box::new(Csma::new(segment.rate, segment.layout, rng)))
     };
     chips.chain(plan.lab.segments.iter().map(segment)).collect()
 }
@@ -346,6 +347,13 @@ fn switched(
             let attempts = Attempts::new(*attempts, hosts, receiver, tcp.clone(), remote, times);
             App::Attempts(Box::new(attempts))
         }
+        model::App::Datagrams(datagrams) => {
+            bind(&mut world.hosts[receiver], port);
+            let (to, times) = (SocketAddrV4::new(address(to), port), [start(senders[0].0), warmup]);
+            let rng = rng.fork("datagrams");
+            let datagrams = Datagrams::new(datagrams.clone(), hosts, receiver, to, times, rng);
+            App::Datagrams(Box::new(datagrams))
+        }
         model::App::Messages(messages) => {
             world.hosts[receiver].listen(port, tcp.clone());
             let times = [start(senders[0].0), warmup];
@@ -355,6 +363,15 @@ fn switched(
                 messages, hosts, receiver, tcp, remote, times, rng,
             )))
         }
+    }
+}
+
+/// Gives a host a UDP socket, and what such need.
+fn bind(host: &mut Host, port: u16) {
+    if host.bind(port) == Err(BindError::NoNetwork) {
+        host.join(NetworkConfig::default());
+        let bound = host.bind(port);
+        assert!(bound.is_ok(), "every flow has a port of its own");
     }
 }
 

@@ -125,6 +125,12 @@ pub const READY: &[Ready] = &[
         "TCP between two Suns of 1988: what each change to copies, drivers and switches brought"
     ),
     plan!(
+        "shared-ethernet",
+        "shared-ethernet.toml",
+        false,
+        "100 stations on one 10 Mbit/s Ethernet at 40 % of its load"
+    ),
+    plan!(
         "eql-two-modems",
         "eql-two-modems.toml",
         false,

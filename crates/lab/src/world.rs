@@ -397,7 +397,7 @@ impl World {
         let (from, is_paced) = (this.from, this.pacer.is_some());
         self.begin_next(link, lane);
         if self.machines[from].is_some() {
-            self.machine_sent(from, LinkId(link as u16));
+            self.machine_sent(from, LinkId(link as u16), bytes);
         } else if !is_paced {
             self.hosts[from].handle_transmitted(self.now, &mut self.cx, LinkId(link as u16), bytes);
             self.serve(from);

@@ -163,7 +163,10 @@ fn two_clients_have_a_port_each_and_share_the_one_that_is_left() {
     let cut = two_ports(&[], fault);
     assert_eq!(metric(&cut, "", "f.complete"), 1.0);
     let seconds = metric(&cut, "", "f.seconds");
-    assert!((1.5..1.8).contains(&seconds), "{seconds}, twice as long as over both but for the begin");
+    assert!(
+        (1.5..1.8).contains(&seconds),
+        "{seconds}, twice as long as over both but for the begin"
+    );
     assert!(metric(&cut, "", "p0.share") > 0.8);
     // What is on the port without a carrier is lost, and nothing else.
     assert!(metric(&cut, "", "f.longest_gap") < 0.2);

@@ -96,6 +96,18 @@ pub const WEB: [&str; 10] = [
     "retransmitted_share",
     "timeouts",
 ];
+/// Metrics of a flow whose app is `datagrams`.
+pub const DATAGRAMS: [&str; 9] = [
+    "sent",
+    "received",
+    "lost",
+    "loss",
+    "goodput",
+    "delay_mean",
+    "delay_p50",
+    "delay_p99",
+    "delay_max",
+];
 /// Metrics of a group of flows.
 pub const GROUP: [&str; 8] = [
     "goodput",
@@ -146,6 +158,7 @@ pub(crate) enum Owner {
     Attempts,
     Messages,
     Web,
+    Datagrams,
     /// A flow of which it is not known what it does: its own errors are told already.
     Flow,
 }
@@ -161,6 +174,7 @@ impl Owner {
             (App::Attempts(_), _) => Owner::Attempts,
             (App::Messages(_), _) => Owner::Messages,
             (App::Web(_), _) => Owner::Web,
+            (App::Datagrams(_), _) => Owner::Datagrams,
         }
     }
 
@@ -180,6 +194,7 @@ impl Owner {
             Owner::Attempts => "connect flow",
             Owner::Messages => "messages flow",
             Owner::Web => "web flow",
+            Owner::Datagrams => "datagrams flow",
             Owner::Flow => "flow",
         }
     }
@@ -199,8 +214,10 @@ impl Owner {
             Owner::Attempts => ATTEMPTS.to_vec(),
             Owner::Messages => MESSAGES.to_vec(),
             Owner::Web => WEB.to_vec(),
+            Owner::Datagrams => DATAGRAMS.to_vec(),
             Owner::Flow => {
-                [&BULK[..], &STREAMS, &PING, &REQUESTS, &ATTEMPTS, &MESSAGES, &WEB].concat()
+                let over_tcp = [&BULK[..], &STREAMS, &REQUESTS, &ATTEMPTS, &MESSAGES, &WEB];
+                [over_tcp.concat(), PING.to_vec(), DATAGRAMS.to_vec()].concat()
             }
         }
     }

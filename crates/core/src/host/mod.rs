@@ -3,17 +3,27 @@
 //! The host pulls: a connection is asked for its next packet only while the bond it leaves by has
 //! room, so the only standing queue is the one the bond keeps.
 
+mod broadcast;
+mod card;
 mod cookie;
 mod demux;
 mod echo;
+mod forward;
+mod fragment;
 mod input;
+mod internet;
 mod label;
 mod listen;
+mod neighbours;
+mod network;
+mod reassembly;
+mod routes;
 mod siphash;
 mod sockets;
 #[cfg(test)]
 mod tests;
 mod too_big;
+mod udp;
 
 use crate::Context;
 use crate::bond::{Bond, FrameMeta};
@@ -23,16 +33,24 @@ use crate::rng::Rng;
 use crate::tcp::{self, Connection};
 use crate::time::{Instant, Reason};
 use crate::work::DropReason;
+use card::Card;
 use cookie::Jar;
 use demux::Demux;
 use label::Labels;
 use listen::Listener;
+use network::Network;
 use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+pub use broadcast::{Form, Rule, Rules, Subnet};
+pub use card::ArpReplies;
 pub use echo::Echo;
 pub use listen::ListenStats;
+pub use neighbours::Asking;
+pub use network::{CardConfig, Forwarding, NetworkConfig, NetworkStats};
+pub use routes::{ROUTES_MAX, ReversePath, Route, RouteError};
 pub use sockets::ConnectError;
+pub use udp::{BindError, Received, SendError};
 
 /// A connection of one host. Given to another only after it was forgotten.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
@@ -58,6 +76,8 @@ pub enum Event {
     Accepted(ConnectionId),
     /// An answer to [`Host::send_echo`].
     EchoReply(Echo),
+    /// One more datagram waits at this port for [`Host::receive_datagram`].
+    Datagram(u16),
 }
 
 impl Event {
@@ -65,7 +85,7 @@ impl Event {
     pub fn connection(&self) -> Option<ConnectionId> {
         match self {
             Event::Tcp(id, _) | Event::Accepted(id) => Some(*id),
-            Event::EchoReply(_) => None,
+            Event::EchoReply(_) | Event::Datagram(_) => None,
         }
     }
 }
@@ -81,6 +101,8 @@ struct Interface {
     bond: Bond,
     v4: Option<Ends<Ipv4Addr>>,
     v6: Option<Ends<Ipv6Addr>>,
+    /// What puts packets into Ethernet frames; without it the bond's frames are packets.
+    card: Option<Box<Card>>,
     /// Packets of our own that are no connection's: echoes and resets.
     outbox: VecDeque<Frame>,
     /// Connections that may have something to send, in turn.
@@ -126,8 +148,9 @@ impl Interface {
 /// Packets of our own that may wait in front of a bond.
 const OUTBOX_PACKETS: usize = 256;
 
-/// Source of deadlines 0.. are the interfaces, the connections come after them.
-const DEADLINE_CONNECTIONS: u32 = 64;
+/// Source of deadlines 0.. are the interfaces, then the network; the connections come after them.
+const DEADLINE_NETWORK: u32 = 64;
+const DEADLINE_CONNECTIONS: u32 = DEADLINE_NETWORK + 1;
 /// The first port given to a connection of our own (RFC 6335, dynamic ports).
 const EPHEMERAL_PORT_FIRST: u16 = 49_152;
 
@@ -147,6 +170,8 @@ pub struct Host {
     labels: Labels,
     /// Reaches every address that is no interface's peer.
     default_route: Option<InterfaceId>,
+    /// What it takes to be one of many; none where everybody is known from the start.
+    network: Option<Box<Network>>,
     events: VecDeque<Event>,
     /// Connections that nobody was told of and that are over.
     stillborn: Vec<ConnectionId>,
@@ -171,6 +196,7 @@ impl Host {
             cookies: Jar::new(&rng),
             labels: Labels::new(&rng),
             default_route: None,
+            network: None,
             events: VecDeque::new(),
             stillborn: Vec::new(),
             deadlines: Deadlines::new(),
@@ -193,7 +219,7 @@ impl Host {
         links: &[LinkId],
     ) -> InterfaceId {
         let id = InterfaceId(self.interfaces.len());
-        assert!((id.0 as u32) < DEADLINE_CONNECTIONS, "too many interfaces");
+        assert!((id.0 as u32) < DEADLINE_NETWORK, "too many interfaces");
         for link in links {
             let index = usize::from(link.0);
             if index >= self.links.len() {
@@ -205,6 +231,7 @@ impl Host {
             bond,
             v4: None,
             v6: None,
+            card: None,
             outbox: VecDeque::new(),
             runnable: VecDeque::new(),
         });
@@ -265,7 +292,11 @@ impl Host {
         let to = to.into();
         let direct = self.interfaces.iter().position(|i| i.leads_to(to)).map(InterfaceId);
         let speaks = |id: &InterfaceId| self.interfaces[id.0].local_for(to).is_some();
-        direct.or(self.default_route.filter(speaks))
+        let routed = || match (to, &self.network) {
+            (IpAddr::V4(to), Some(network)) => network.routes.find(to).map(|r| r.interface),
+            _ => None,
+        };
+        direct.or_else(routed).or(self.default_route.filter(speaks))
     }
 
     /// A frame arrived from a link.
@@ -304,6 +335,10 @@ impl Host {
     pub fn handle_timeout(&mut self, now: Instant, cx: &mut Context) {
         while let Some((_, source)) = self.deadlines.pop(now) {
             if source < DEADLINE_CONNECTIONS {
+                if source == DEADLINE_NETWORK {
+                    self.network_due(now, cx);
+                    continue;
+                }
                 let id = InterfaceId(source as usize);
                 self.interfaces[id.0].bond.handle_timeout(now, cx);
                 self.run(now, cx, id);
@@ -351,6 +386,7 @@ impl Host {
     pub fn poll_timeout(&mut self) -> Option<(Instant, Reason)> {
         let (at, source) = self.deadlines.earliest()?;
         let owner = match source.checked_sub(DEADLINE_CONNECTIONS) {
+            None if source == DEADLINE_NETWORK => Some((at, Reason::Network)),
             None => self.interfaces[source as usize].bond.poll_timeout(),
             Some(id) => self.slot(ConnectionId(id)).and_then(|slot| slot.connection.poll_timeout()),
         };
@@ -402,6 +438,9 @@ impl Host {
     fn run(&mut self, now: Instant, cx: &mut Context, id: InterfaceId) {
         while let Some(event) = self.interfaces[id.0].bond.poll_event() {
             match event {
+                crate::bond::Event::Received(frame) if self.network.is_some() => {
+                    self.receive(now, cx, id, frame);
+                }
                 crate::bond::Event::Received(frame) => self.input(now, cx, id, frame),
             }
         }
@@ -412,9 +451,14 @@ impl Host {
     #[inline]
     fn pump(&mut self, now: Instant, cx: &mut Context, id: InterfaceId) {
         let interface = &self.interfaces[id.0];
-        let has_work = !interface.runnable.is_empty() || !interface.outbox.is_empty();
+        let has_work = !interface.runnable.is_empty()
+            || !interface.outbox.is_empty()
+            || interface.card.as_ref().is_some_and(|card| card.has_ready());
         if has_work && interface.bond.has_room() {
-            self.fill_bond(now, cx, id);
+            match interface.card {
+                None => self.fill_bond(now, cx, id),
+                Some(_) => self.fill_card(now, cx, id),
+            }
             while let Some(id) = self.stillborn.pop() {
                 self.forget(cx, id);
             }
@@ -490,7 +534,8 @@ impl Host {
     pub fn held_frames(&self) -> usize {
         let held = |i: &Interface| i.outbox.len() + i.bond.held_frames();
         let early = self.connections.iter().flatten().map(|slot| slot.connection.held_frames());
-        self.interfaces.iter().map(held).sum::<usize>() + early.sum::<usize>()
+        let on_interfaces = self.interfaces.iter().map(held).sum::<usize>();
+        on_interfaces + early.sum::<usize>() + self.network_frames()
     }
 
     /// Asserts what must always hold, in every layer below too.

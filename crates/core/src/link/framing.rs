@@ -5,10 +5,13 @@
 //! Deviation: a PPP frame counts one flag. On a busy line the flag before opens it; on an idle one a flag
 //! more is due, which is a byte and only then.
 
-use crate::wire::ppp::control::SlotCompression;
+use super::headers::Headers;
+use super::wire::Fate;
+use crate::Context;
+use crate::frame::Frame;
 use crate::wire::ppp::{self, Agreed, Fcs, Protocol};
-use crate::wire::vj::{self, Compressor};
-use crate::wire::{ipv4, ipv6, udp};
+use crate::wire::vj;
+use crate::wire::{ethernet, ipv4, ipv6, udp};
 
 /// How a byte becomes bits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -34,6 +37,8 @@ pub enum Header {
     UdpIpv6,
     /// An untagged Ethernet frame, padded to the shortest there may be, with preamble and gap.
     Ethernet,
+    /// The same around what begins with its own Ethernet header.
+    EthernetFrame,
 }
 
 /// How elided bytes count when a framing escapes bytes.
@@ -47,8 +52,7 @@ pub enum Payload {
     Zeros,
 }
 
-/// Whether the headers of TCP segments are compressed (RFC 1144). Only a line that keeps its order and loses
-/// nothing can: lengths follow from the real compressor, but what a loss would spoil is not modelled.
+/// Whether the headers of TCP segments are compressed (RFC 1144). Only a line that keeps its order can.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum HeaderCompression {
     /// They go as they are.
@@ -77,7 +81,8 @@ pub struct Framing {
 const SLIP_END: u8 = 0xc0;
 const SLIP_ESC: u8 = 0xdb;
 /// Header and check sequence of an Ethernet frame, in bytes.
-const ETHERNET_FRAME: u64 = 14 + 4;
+const ETHERNET_FRAME: u64 = ethernet::HEADER_LEN as u64 + ETHERNET_FCS;
+const ETHERNET_FCS: u64 = 4;
 /// The shortest Ethernet frame.
 const ETHERNET_FRAME_MIN: u64 = 64;
 /// Preamble with the delimiter, and the gap between frames, in byte times.
@@ -100,6 +105,7 @@ impl Header {
             Header::UdpIpv4 => (ipv4::HEADER_LEN + udp::HEADER_LEN) as u64,
             Header::UdpIpv6 => (ipv6::HEADER_LEN + udp::HEADER_LEN) as u64,
             Header::Ethernet => ETHERNET_FRAME + ETHERNET_SILENCE,
+            Header::EthernetFrame => ETHERNET_FCS + ETHERNET_SILENCE,
         }
     }
 
@@ -107,6 +113,7 @@ impl Header {
     const fn padding(self, len: u64) -> u64 {
         match self {
             Header::Ethernet => ETHERNET_FRAME_MIN.saturating_sub(len + ETHERNET_FRAME),
+            Header::EthernetFrame => ETHERNET_FRAME_MIN.saturating_sub(len + ETHERNET_FCS),
             _ => 0,
         }
     }
@@ -116,7 +123,11 @@ impl Header {
         match self {
             Header::Slip => SLIP_ESCAPED,
             Header::Ppp(agreed) => agreed.escaped_values() as u64,
-            Header::None | Header::UdpIpv4 | Header::UdpIpv6 | Header::Ethernet => 0,
+            Header::None
+            | Header::UdpIpv4
+            | Header::UdpIpv6
+            | Header::Ethernet
+            | Header::EthernetFrame => 0,
         }
     }
 
@@ -125,7 +136,11 @@ impl Header {
         let count = match self {
             Header::Slip => bytes.iter().filter(|b| matches!(**b, SLIP_END | SLIP_ESC)).count(),
             Header::Ppp(agreed) => bytes.iter().filter(|b| agreed.escapes(**b)).count(),
-            Header::None | Header::UdpIpv4 | Header::UdpIpv6 | Header::Ethernet => 0,
+            Header::None
+            | Header::UdpIpv4
+            | Header::UdpIpv6
+            | Header::Ethernet
+            | Header::EthernetFrame => 0,
         };
         count as u64
     }
@@ -225,7 +240,7 @@ impl ByLength {
 pub struct Framer {
     framing: Framing,
     by_length: Option<ByLength>,
-    compressor: Option<Box<Compressor>>,
+    headers: Option<Box<Headers>>,
     /// Expansion not yet given out, in 256ths of a byte.
     carried: u64,
 }
@@ -233,13 +248,27 @@ pub struct Framer {
 impl Framer {
     /// A framer with nothing carried.
     pub fn new(framing: Framing) -> Self {
-        let compressor = match framing.compression {
+        let (by_length, headers) = (ByLength::of(&framing), Framer::headers(framing));
+        Framer { framing, by_length, headers, carried: 0 }
+    }
+
+    fn headers(framing: Framing) -> Option<Box<Headers>> {
+        match framing.compression {
             HeaderCompression::Off => None,
-            HeaderCompression::VanJacobson => {
-                Some(Box::new(Compressor::new(vj::SLOTS, SlotCompression::Allowed)))
-            }
-        };
-        Framer { framing, by_length: ByLength::of(&framing), compressor, carried: 0 }
+            HeaderCompression::VanJacobson => Some(Box::new(Headers::new())),
+        }
+    }
+
+    /// What the wire made of the packet framed last: where headers are compressed, a loss spoils others.
+    pub(super) fn receive(&mut self, cx: &mut Context, frame: Frame, fate: Fate) {
+        if let Some(headers) = &mut self.headers {
+            headers.receive(cx, frame, fate);
+        }
+    }
+
+    /// The link is back after a cut: both its ends begin anew.
+    pub(super) fn restart(&mut self) {
+        self.headers = Framer::headers(self.framing);
     }
 
     /// The framing it counts by.
@@ -261,10 +290,10 @@ impl Framer {
     /// A packet of `bytes` (scanned exactly) and `elided` bytes behind them as it is on the line.
     pub fn frame(&mut self, bytes: &[u8], elided: u32) -> Framed {
         let header = self.framing.header;
-        let (kind, front, rest) = match &mut self.compressor {
+        let (kind, front, rest) = match &mut self.headers {
             None => (vj::Kind::Ip, None, bytes),
-            Some(compressor) => {
-                let compressed = compressor.compress(bytes, elided);
+            Some(headers) => {
+                let compressed = headers.send(bytes, elided);
                 (compressed.kind, Some(compressed), &bytes[compressed.replaced..])
             }
         };
@@ -272,7 +301,7 @@ impl Framer {
         let held = (front.len() + rest.len()) as u64;
         let added = match header {
             Header::None | Header::UdpIpv4 | Header::UdpIpv6 => 0,
-            Header::Ethernet => header.padding(held + u64::from(elided)),
+            Header::Ethernet | Header::EthernetFrame => header.padding(held + u64::from(elided)),
             Header::Slip => header.escapes(rest) + self.slip_front(kind, front),
             Header::Ppp(agreed) => {
                 let protocol = match (kind, bytes.first()) {
@@ -350,6 +379,9 @@ mod tests {
         for (len, wire) in [(1500, 1538), (9000, 9038), (46, 84), (40, 84), (0, 84), (47, 85)] {
             assert_eq!(Framer::new(framing).wire_bits(&[], len), wire * 8, "{len}");
             assert_eq!(framing.mean_wire_millibits(len.into()), wire * 8000, "{len}");
+            let framing = Framing { header: Header::EthernetFrame, ..Framing::PLAIN };
+            assert_eq!(Framer::new(framing).wire_bits(&[], len + 14), wire * 8, "{len}");
+            assert_eq!(framing.mean_wire_millibits(u64::from(len) + 14), wire * 8000, "{len}");
         }
     }
 

@@ -1,12 +1,12 @@
 //! IPv4 (RFC 791, RFC 2474, RFC 3168).
 //!
-//! Deviations: options are skipped and never sent; fragments are refused, since every link of ours
-//! carries whole packets of at most its MTU.
+//! Deviations: options are skipped and never sent. [`Repr::parse`] refuses fragments: they are for whoever
+//! puts them together, who reads them with [`Repr::parse_fragment`].
 
 use std::net::Ipv4Addr;
 
 use super::Error;
-use super::checksum::Checksum;
+use super::checksum::{Checksum, incremental_update};
 
 #[cfg(test)]
 mod tests;
@@ -61,6 +61,34 @@ impl Protocol {
     pub const UDP: Protocol = Protocol(17);
     /// Internet Control Message Protocol for IPv6.
     pub const ICMPV6: Protocol = Protocol(58);
+}
+
+/// Which part of its packet a fragment is (RFC 791, 3.2).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub struct Fragment {
+    /// Where its payload begins in the packet's, in bytes: a multiple of eight.
+    pub offset: u16,
+    /// Whether more of the packet follows.
+    pub more: bool,
+}
+
+impl Fragment {
+    /// A whole packet.
+    pub const WHOLE: Fragment = Fragment { offset: 0, more: false };
+
+    /// Whether it is the whole packet, and no fragment.
+    #[inline]
+    pub const fn is_whole(&self) -> bool {
+        self.offset == 0 && !self.more
+    }
+
+    const fn from_bits(bits: u16) -> Fragment {
+        Fragment { offset: (bits & FRAGMENT_OFFSET) * 8, more: bits & MORE_FRAGMENTS != 0 }
+    }
+
+    const fn bits(self) -> u16 {
+        self.offset / 8 | if self.more { MORE_FRAGMENTS } else { 0 }
+    }
 }
 
 /// A view of a packet whose lengths have been checked.
@@ -151,6 +179,12 @@ impl<'a> Packet<'a> {
         Ecn::from_bits(self.fixed[1])
     }
 
+    /// Which part of its packet it is; not covered by any check before [`Repr::parse_fragment`].
+    #[inline]
+    pub fn fragment(&self) -> Fragment {
+        Fragment::from_bits(u16::from_be_bytes([self.fixed[6], self.fixed[7]]))
+    }
+
     #[inline]
     fn verifies(&self) -> bool {
         let mut checksum = Checksum::new();
@@ -187,29 +221,44 @@ impl Repr {
     /// Verifies and reads a header. Options are skipped.
     ///
     /// # Errors
-    /// [`Error::Checksum`] when the header checksum does not verify; [`Error::Malformed`] for a fragment:
-    /// nothing here reassembles.
+    /// [`Error::Checksum`] when the header checksum does not verify; [`Error::Malformed`] for a fragment.
     #[inline]
     pub fn parse(packet: &Packet<'_>) -> Result<Repr, Error> {
+        match Repr::parse_fragment(packet)? {
+            (repr, Fragment::WHOLE) => Ok(repr),
+            _ => Err(Error::Malformed),
+        }
+    }
+
+    /// Verifies and reads a header that may be a fragment's, and tells which. Options are skipped.
+    ///
+    /// # Errors
+    /// [`Error::Checksum`] when the header checksum does not verify; [`Error::Malformed`] for a fragment
+    /// that is not a multiple of eight bytes and not the last, or reaches beyond the longest packet.
+    #[inline]
+    pub fn parse_fragment(packet: &Packet<'_>) -> Result<(Repr, Fragment), Error> {
         if !packet.verifies() {
             return Err(Error::Checksum);
         }
         let fixed = packet.fixed;
-        let fragment = u16::from_be_bytes([fixed[6], fixed[7]]);
-        if fragment & (MORE_FRAGMENTS | FRAGMENT_OFFSET) != 0 {
+        let fragment = packet.fragment();
+        let payload_len = packet.payload.len() as u16 + packet.elided as u16;
+        let is_odd = fragment.more && payload_len % 8 != 0;
+        if is_odd || u32::from(fragment.offset) + u32::from(payload_len) > PAYLOAD_LEN_MAX.into() {
             return Err(Error::Malformed);
         }
-        Ok(Repr {
+        let repr = Repr {
             src: packet.src(),
             dst: packet.dst(),
             protocol: packet.protocol(),
             dscp: fixed[1] >> 2,
             ecn: packet.ecn(),
             ident: u16::from_be_bytes([fixed[4], fixed[5]]),
-            dont_fragment: fragment & DONT_FRAGMENT != 0,
+            dont_fragment: u16::from_be_bytes([fixed[6], fixed[7]]) & DONT_FRAGMENT != 0,
             ttl: fixed[8],
-            payload_len: packet.payload.len() as u16 + packet.elided as u16,
-        })
+            payload_len,
+        };
+        Ok((repr, fragment))
     }
 
     /// Writes the header with its checksum into the first [`HEADER_LEN`] bytes of `buf`.
@@ -218,10 +267,16 @@ impl Repr {
     /// When `buf` is shorter than that.
     #[inline]
     pub fn emit(&self, buf: &mut [u8]) {
+        self.emit_fragment(Fragment::WHOLE, buf);
+    }
+
+    /// [`Repr::emit`] for a part of a packet.
+    #[inline]
+    pub fn emit_fragment(&self, part: Fragment, buf: &mut [u8]) {
         debug_assert!(self.payload_len <= PAYLOAD_LEN_MAX && self.dscp < 64);
         let tos = self.dscp << 2 | self.ecn as u8;
         let total_len = self.payload_len.saturating_add(HEADER_LEN as u16);
-        let fragment = if self.dont_fragment { DONT_FRAGMENT } else { 0 };
+        let fragment = part.bits() | if self.dont_fragment { DONT_FRAGMENT } else { 0 };
         let lead = 0x45 << 56
             | u64::from(tos) << 48
             | u64::from(total_len) << 32
@@ -242,4 +297,17 @@ impl Repr {
         buf[8..12].copy_from_slice(&hop.to_be_bytes());
         buf[12..].copy_from_slice(&addrs.to_be_bytes());
     }
+}
+
+/// Takes one hop off what a packet may still make and keeps its checksum right (RFC 1624). Answers what is
+/// left; none, and nothing is changed, where that would be less than one or there is no header.
+pub fn take_hop(bytes: &mut [u8]) -> Option<u8> {
+    let fixed = bytes.first_chunk_mut::<HEADER_LEN>()?;
+    let left = fixed[8].checked_sub(1).filter(|left| *left > 0)?;
+    let old = u16::from_be_bytes([fixed[8], fixed[9]]);
+    fixed[8] = left;
+    let new = u16::from_be_bytes([left, fixed[9]]);
+    let checksum = u16::from_be_bytes([fixed[10], fixed[11]]);
+    fixed[10..12].copy_from_slice(&incremental_update(checksum, old, new).to_be_bytes());
+    Some(left)
 }

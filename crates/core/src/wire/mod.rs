@@ -4,14 +4,18 @@
 //! A frame may end in `elided` zero bytes that are not in memory (see [`crate::frame`]); every parser
 //! takes their count beside the bytes.
 
+pub mod arp;
 pub mod checksum;
+pub mod ethernet;
 pub mod icmp;
+pub mod icmp_error;
 pub mod icmpv6;
 pub mod ip;
 pub mod ipv4;
 pub mod ipv6;
 pub mod mac;
 pub mod ppp;
+pub mod rip;
 pub mod slip;
 pub mod tcp;
 pub mod too_big;

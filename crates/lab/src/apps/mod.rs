@@ -3,6 +3,8 @@
 
 pub(crate) mod attempts;
 pub(crate) mod bulk;
+pub(crate) mod datagrams;
+mod draw;
 pub(crate) mod messages;
 pub(crate) mod ping;
 pub(crate) mod requests;
@@ -29,6 +31,7 @@ pub(crate) enum App {
     Attempts(Box<attempts::Attempts>),
     Messages(Box<messages::Messages>),
     Web(Box<web::Web>),
+    Datagrams(Box<datagrams::Datagrams>),
 }
 
 impl App {
@@ -42,6 +45,7 @@ impl App {
             App::Attempts(attempts) => attempts.handle_event(call, host, event),
             App::Messages(messages) => messages.handle_event(call, host, event),
             App::Web(web) => web.handle_event(call, host, event),
+            App::Datagrams(datagrams) => datagrams.handle_event(call, host, event),
         }
     }
 
@@ -55,6 +59,7 @@ impl App {
             App::Attempts(attempts) => attempts.handle_timeout(call),
             App::Messages(messages) => messages.handle_timeout(call),
             App::Web(web) => web.handle_timeout(call),
+            App::Datagrams(datagrams) => datagrams.handle_timeout(call),
         }
     }
 
@@ -68,6 +73,7 @@ impl App {
             App::Attempts(attempts) => attempts.poll_timeout(),
             App::Messages(messages) => messages.poll_timeout(),
             App::Web(web) => web.poll_timeout(),
+            App::Datagrams(datagrams) => datagrams.poll_timeout(),
         }
     }
 
@@ -79,7 +85,7 @@ impl App {
             App::Ping(ping) => ping.is_finite(),
             App::Requests(requests) => requests.is_finite(),
             App::Attempts(attempts) => attempts.is_finite(),
-            App::Messages(_) => false,
+            App::Messages(_) | App::Datagrams(_) => false,
             App::Web(web) => web.is_finite(),
         }
     }
@@ -92,7 +98,7 @@ impl App {
             App::Ping(ping) => ping.is_done(),
             App::Requests(requests) => requests.is_done(),
             App::Attempts(attempts) => attempts.is_done(),
-            App::Messages(_) => true,
+            App::Messages(_) | App::Datagrams(_) => true,
             App::Web(web) => web.is_done(),
         }
     }
@@ -105,7 +111,7 @@ impl App {
             App::Ping(ping) => ping.share_done(),
             App::Requests(requests) => requests.share_done(),
             App::Attempts(attempts) => attempts.share_done(),
-            App::Messages(_) => None,
+            App::Messages(_) | App::Datagrams(_) => None,
             App::Web(web) => web.share_done(),
         }
     }
@@ -120,6 +126,7 @@ impl App {
             App::Attempts(attempts) => attempts.hosts(),
             App::Messages(messages) => messages.hosts(),
             App::Web(web) => web.hosts(),
+            App::Datagrams(datagrams) => datagrams.hosts(),
         }
     }
 

@@ -66,7 +66,7 @@ impl World {
                 if let Some(frame) = next {
                     self.start_on(cable, frame);
                 }
-                self.machine_sent(host, link);
+                self.machine_sent(host, link, bytes);
             }
             End::Host(host) => {
                 this.unreported += bytes;

@@ -41,8 +41,13 @@ impl World {
     }
 
     /// A card of a host that takes time has sent a frame.
-    pub(super) fn machine_sent(&mut self, host: usize, link: LinkId) {
+    pub(super) fn machine_sent(&mut self, host: usize, link: LinkId, bytes: u64) {
         let now = self.now;
+        if self.has_several_cards(host) {
+            let before = Counts::of(&self.cx.work);
+            self.hosts[host].handle_transmitted(now, &mut self.cx, link, bytes);
+            self.note_built(host, before);
+        }
         let machine = self.machines[host].as_mut().expect("a host that takes time");
         machine.frame_sent(now, link);
         self.turn(host);
@@ -195,12 +200,17 @@ impl World {
             cost = Some(cost.unwrap_or(Duration::ZERO) + handed);
             bytes += len as u64;
         }
-        if cost.is_some() {
+        if cost.is_some() && !self.has_several_cards(host) {
             // It is the driver's now, whose queue decides when there is room for the next.
             self.hosts[host].handle_transmitted(self.now, &mut self.cx, link, bytes);
         }
         self.note_built(host, before);
         cost
+    }
+
+    /// Whether a host's bond has to know which of its cards has sent how much.
+    fn has_several_cards(&self, host: usize) -> bool {
+        self.ports[host].len() + self.fabric.cards_of(host) > 1
     }
 
     /// The processor is done with a frame: it is the card's.

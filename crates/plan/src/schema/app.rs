@@ -1,5 +1,6 @@
 //! `app` of a flow: what it does.
 
+use super::datagrams;
 use crate::diagnostic::{Problem, Problems};
 use crate::model::{App, Attempts, Bulk, Clock, Content, Messages, Ping, Requests, Web};
 use crate::quantity::SIZE_FORM;
@@ -15,15 +16,17 @@ enum Kind {
     Attempts,
     Messages,
     Web,
+    Datagrams,
 }
 
-const APPS: [(&str, Kind); 6] = [
+const APPS: [(&str, Kind); 7] = [
     ("bulk", Kind::Bulk),
     ("ping", Kind::Ping),
     ("request-response", Kind::Requests),
     ("connect", Kind::Attempts),
     ("messages", Kind::Messages),
     ("web", Kind::Web),
+    ("datagrams", Kind::Datagrams),
 ];
 const APPS_LATER: [&str; 3] = ["rpc", "rip", "heartbeat"];
 const CONTENTS: [(&str, Content); 2] = [("zeros", Content::Zeros), ("pattern", Content::Pattern)];
@@ -76,9 +79,10 @@ pub(super) fn app(
         })),
         Kind::Messages => messages(&mut s, problems).map(App::Messages),
         Kind::Web => web(&mut s, problems).map(App::Web),
+        Kind::Datagrams => datagrams::datagrams(&mut s, problems).map(App::Datagrams),
     };
     if way == Some(Way::Bond) && !matches!(kind, Kind::Bulk | Kind::Ping | Kind::Web) {
-        let message = "such a flow runs between hosts at switches, not over a bond";
+        let message = "such a flow runs between hosts, not over a bond";
         let problem = Problem::new(place, s.key("kind"), message);
         problems.push(problem.accepted(["\"bulk\"", "\"ping\"", "\"web\"", "[[lab.host]] tables"]));
     }

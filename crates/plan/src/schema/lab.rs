@@ -229,8 +229,9 @@ fn flow(
         }
     };
     let section = s.section(problems, "tcp");
-    if let (Some(section), Some(App::Ping(_))) = (&section, &app) {
-        let problem = Problem::new(section.place, s.key("tcp"), "a ping has no `tcp`");
+    if let (Some(section), Some(App::Ping(_) | App::Datagrams(_))) = (&section, &app) {
+        let what = if matches!(app, Some(App::Ping(_))) { "a ping has" } else { "datagrams have" };
+        let problem = Problem::new(section.place, s.key("tcp"), format!("{what} no `tcp`"));
         problems.push(problem.accepted(["`tcp` for app kind \"bulk\""]));
     }
     if let (Some(App::Ping(_) | App::Web(_)), Some(Route::Switches { from, .. })) = (&app, &route)

@@ -129,7 +129,9 @@ fn trunk(kind: Option<LinkKind>) -> impl Fn(&Node) -> Taken<Trunk> {
 fn room(mtu: u16, trunk: Trunk, framing: Framing) -> u16 {
     let outer = match framing.header {
         Header::UdpIpv4 | Header::UdpIpv6 => framing.header.len(),
-        Header::None | Header::Slip | Header::Ppp(_) | Header::Ethernet => 0,
+        Header::None | Header::Slip | Header::Ppp(_) | Header::Ethernet | Header::EthernetFrame => {
+            0
+        }
     };
     let ours = if trunk == Trunk::On { trunkline_core::wire::trunk::HEADER_LEN } else { 0 };
     mtu.saturating_sub(outer as u16 + ours as u16)
@@ -202,11 +204,11 @@ fn link_lab(
         true => Place::Network,
         false => Place::Bond,
     };
-    if framing.compression == HeaderCompression::VanJacobson && !lab.keeps_all_in_order() {
-        let message =
-            "header compression (framing.vj) needs a line that loses nothing and keeps its order";
+    if framing.compression == HeaderCompression::VanJacobson && !lab.keeps_order() {
+        let message = "header compression (framing.vj) needs a line that keeps its order: each header \
+                       is told as its difference from the one before";
         let problem = Problem::new(s.place, &s.path, message);
-        problems.push(problem.accepted(["no loss, duplicate, reorder or corrupt", "vj = false"]));
+        problems.push(problem.accepted(["no duplicate or reorder", "vj = false"]));
     }
     (lab.queue, lab.discipline) = queue(lab.queue, place, &mut s, problems);
     s.finish(problems);

@@ -8,6 +8,7 @@ mod app;
 mod bond;
 mod cc;
 mod cpu;
+mod datagrams;
 mod group;
 mod lab;
 mod link;

@@ -77,7 +77,8 @@ pub(super) fn network(
     let mut described: Vec<String> = Vec::new();
     for section in s.sections(problems, "host") {
         described.extend(section.table().name().map(str::to_owned));
-        let is_plugged = plugged.iter().any(|bond| Some(bond.name.as_str()) == section.table().name());
+        let is_plugged =
+            plugged.iter().any(|bond| Some(bond.name.as_str()) == section.table().name());
         if !is_plugged && cpu::is_end(&section, bonds) {
             cpu::end(section, scope, problems);
             continue;

@@ -138,3 +138,57 @@ proptest! {
         }
     }
 }
+
+proptest! {
+    #[test]
+    fn fragments_are_read_as_they_were_emitted(
+        repr in repr(),
+        offset in 0..0x2000u16,
+        more in any::<bool>(),
+        bytes in 0..200u16,
+    ) {
+        let part = Fragment { offset: offset * 8, more };
+        let payload_len = if more { bytes / 8 * 8 } else { bytes };
+        let repr = Repr { payload_len, ..repr };
+        let mut header = [0; HEADER_LEN];
+        repr.emit_fragment(part, &mut header);
+        let packet = Packet::new_checked(&header, u32::from(payload_len)).expect("a whole header");
+        let fits = u32::from(part.offset) + u32::from(payload_len) <= u32::from(PAYLOAD_LEN_MAX);
+        let expected = if fits { Ok((repr, part)) } else { Err(Error::Malformed) };
+        prop_assert_eq!(Repr::parse_fragment(&packet), expected);
+        let peer = Ipv4HeaderSlice::from_slice(&header).expect("a whole header");
+        prop_assert_eq!(peer.fragments_offset().byte_offset(), part.offset);
+        prop_assert_eq!(peer.more_fragments(), more);
+    }
+
+    #[test]
+    fn a_hop_taken_off_is_like_a_header_written_anew(repr in repr()) {
+        let mut header = [0; HEADER_LEN];
+        repr.emit(&mut header);
+        let before = header;
+        let left = take_hop(&mut header);
+        if repr.ttl < 2 {
+            prop_assert_eq!((left, header), (None, before));
+        } else {
+            let mut anew = [0; HEADER_LEN];
+            Repr { ttl: repr.ttl - 1, ..repr }.emit(&mut anew);
+            prop_assert_eq!(left, Some(repr.ttl - 1));
+            prop_assert_eq!(&header[..10], &anew[..10]);
+            // The two ways to write zero, and nothing else, may differ.
+            let sums = [&header, &anew].map(|h| u16::from_be_bytes([h[10], h[11]]));
+            prop_assert_eq!(sums[0] % 0xffff, sums[1] % 0xffff);
+        }
+    }
+}
+
+#[test]
+fn a_middle_fragment_of_an_odd_length_is_malformed() {
+    let mut bytes = sample();
+    let (repr, _) = Repr::parse_fragment(&Packet::new_checked(&bytes, 0).unwrap()).unwrap();
+    for (payload_len, more, sound) in [(8, true, true), (7, true, false), (7, false, true)] {
+        Repr { payload_len, ..repr }.emit_fragment(Fragment { offset: 8, more }, &mut bytes);
+        let packet = Packet::new_checked(&bytes, 0).unwrap();
+        assert_eq!(Repr::parse_fragment(&packet).is_ok(), sound);
+    }
+    assert_eq!(take_hop(&mut bytes[..19]), None);
+}
