@@ -56,7 +56,7 @@ fn the_far_end_of_a_bond_is_a_switch_and_its_near_end_a_host_with_cards() {
     assert_eq!(client.mac.map(|mac| mac.to_string()).as_deref(), Some("00:0e:0c:00:00:00"));
     assert_eq!((server.name.as_str(), server.mac), ("server", None));
     assert_eq!(server.bond, Some(Cards { bond: 0, end: 0, links: vec![0, 1] }));
-    assert_eq!(server.cable.rate, BitRate::from_bps(1_000_000_000));
+    assert_eq!(server.cable().map(|cable| cable.rate), Some(BitRate::from_bps(1_000_000_000)));
     assert_eq!(plan.machine_of(0), Some(2));
     let group = &plan.lab.switches[0].groups[0];
     assert_eq!((group.links.as_slice(), group.hash), (&[0, 1][..], HashPolicy::Layer34));
