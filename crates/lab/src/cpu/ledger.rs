@@ -161,22 +161,21 @@ impl Ledger {
         pullup + protocols + self.bytes(Item::Checksum, checksummed)
     }
 
-    /// What handing a packet to the card takes, with what was owed for building it.
+    /// What handing a packet to the card takes, with what was owed for building it. One of TCP for which
+    /// nothing is owed is forwarded: its protocols were paid for when it came in.
     pub(crate) fn sent(&mut self, packet: Packet) -> Duration {
-        let (copied, checksummed) = match packet.is_tcp {
-            true => self.settle(),
-            false => (0, packet.upper),
-        };
+        let owed = self.settle(packet);
         let has_data = packet.payload > 0;
         let buffers = if has_data { 2 } else { 1 };
         let mut rest = self.costs.time(Item::Device) * buffers;
-        if has_data {
+        if has_data && owed.is_some() {
             rest += self.costs.time(Item::Stall);
             if packet.headers + ETHERNET_HEADER < self.costs.value(Item::FirstBuffer) {
                 rest += self.costs.time(Item::Rebuffer);
             }
         }
         self.spent.rest += rest;
+        let Some((copied, checksummed)) = owed else { return rest };
         let bytes = match self.costs.is_on(Item::Combined) {
             true => {
                 let both = copied.min(checksummed);
@@ -218,11 +217,12 @@ impl Ledger {
         per_byte(self.costs.value(Item::Bus), bytes)
     }
 
-    /// The first segment that is owed for, its bytes copied and its bytes checksummed.
-    fn settle(&mut self) -> (u64, u64) {
-        let Some(first) = self.owed.front_mut() else {
-            return (0, 0);
-        };
+    /// What is owed for a packet: bytes copied and bytes checksummed.
+    fn settle(&mut self, packet: Packet) -> Option<(u64, u64)> {
+        if !packet.is_tcp {
+            return Some((0, packet.upper));
+        }
+        let first = self.owed.front_mut()?;
         // Those that were built at once are alike.
         let share = |total: u64| total / first.segments;
         let (copied, checksummed) = (share(first.copied), share(first.checksummed));
@@ -232,7 +232,7 @@ impl Ledger {
         if first.segments == 0 {
             self.owed.pop_front();
         }
-        (copied, checksummed)
+        Some((copied, checksummed))
     }
 
     /// Bytes to copy so that `needed` can be sent: whole chunks.

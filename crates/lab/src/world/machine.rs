@@ -172,18 +172,23 @@ impl World {
 
     /// Takes a packet for the first card whose driver has room.
     fn fill_driver(&mut self, host: usize, job: Job) -> Option<Duration> {
-        for at in 0..self.ports[host].len() {
-            let (link, _) = self.ports[host][at];
-            if self.links[link].up
-                && let Some(cost) = self.take_packet(host, job, LinkId(link as u16))
-            {
+        let (ports, cards) = (self.ports[host].len(), self.fabric.cards_of(host));
+        // In turn, so that packets leave in the order a bond has spread them.
+        let first = self.machines[host].as_ref().map_or(0, |machine| machine.next_card);
+        for at in (0..ports + cards).map(|at| (first + at) % (ports + cards)) {
+            let link = match at.checked_sub(ports) {
+                None if !self.links[self.ports[host][at].0].up => continue,
+                None => LinkId(self.ports[host][at].0 as u16),
+                Some(card) => self.fabric.cables[self.fabric.cards[host][card]].link,
+            };
+            if let Some(cost) = self.take_packet(host, job, link) {
+                if let Some(machine) = &mut self.machines[host] {
+                    machine.next_card = at + 1;
+                }
                 return Some(cost);
             }
         }
-        (0..self.fabric.cards_of(host)).find_map(|card| {
-            let cable = self.fabric.cards[host][card];
-            self.take_packet(host, job, self.fabric.cables[cable].link)
-        })
+        None
     }
 
     fn take_packet(&mut self, host: usize, job: Job, link: LinkId) -> Option<Duration> {
