@@ -290,6 +290,20 @@ fn add_flow(
     world.apps.push(app);
 }
 
+/// When a machine among the senders of a flow starts.
+fn start_of(
+    plan: &Plan,
+    flow: &model::Flow,
+    senders: &[(usize, usize)],
+    machine: usize,
+    rng: &Rng,
+) -> Duration {
+    let mut rng = rng.fork(&plan.lab.machines[machine].name);
+    let place = senders.iter().position(|(sender, _)| *sender == machine).unwrap_or(0);
+    let jitter = Duration::from_nanos(rng.between(0, flow.start_jitter.as_nanos()));
+    flow.start + flow.stagger * place as u64 + jitter
+}
+
 /// The application of a flow over switches. Machines come with their hosts.
 fn switched(
     world: &mut World,
@@ -304,12 +318,7 @@ fn switched(
     let at = |machine: usize| SocketAddr::new(address(machine).into(), port);
     let (tcp, warmup, remote) = (&flow.tcp, plan.lab.warmup, at(to));
     let rng = rng.fork("flow").fork(&flow.name);
-    let start = |machine: usize| {
-        let mut rng = rng.fork(&plan.lab.machines[machine].name);
-        let place = senders.iter().position(|(sender, _)| *sender == machine).unwrap_or(0);
-        let jitter = Duration::from_nanos(rng.between(0, flow.start_jitter.as_nanos()));
-        flow.start + flow.stagger * place as u64 + jitter
-    };
+    let start = |machine: usize| start_of(plan, flow, senders, machine, &rng);
     let hosts: Vec<usize> = senders.iter().map(|(_, host)| *host).collect();
     match &flow.app {
         model::App::Ping(ping) => {

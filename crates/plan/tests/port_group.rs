@@ -156,5 +156,5 @@ stagger = \"1s\"
 app = { kind = \"bulk\" }
 ";
     let errors = document(text).check().to_string();
-    assert!(errors.contains("`stagger` is for flows between hosts at switches"), "{errors}");
+    assert!(errors.contains("`stagger` is for flows between hosts"), "{errors}");
 }
