@@ -25,6 +25,7 @@ const READY: &[&str] = &[
     "vegas-vs-reno",
     "crs4-bonding",
     "crs4-backup",
+    "sb1000",
     "jacobson-sun3",
     "shared-ethernet",
     "eql-two-modems",

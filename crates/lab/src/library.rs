@@ -119,6 +119,12 @@ pub const READY: &[Ready] = &[
         "one copy between two bonded servers: what each mode and hash gives"
     ),
     plan!(
+        "sb1000",
+        "published/sb1000.toml",
+        true,
+        "a one-way cable modem with a telephone return path: its limits and its common problems"
+    ),
+    plan!(
         "jacobson-sun3",
         "published/jacobson-sun3.toml",
         true,
