@@ -17,7 +17,6 @@ use crate::fabric::Fabric;
 use crate::look::Looks;
 use crate::observe::Observer;
 use crate::tap::Tap;
-pub(crate) use links::Links;
 use trunkline_core::Context;
 use trunkline_core::deadlines::Deadlines;
 use trunkline_core::frame::{Burst, Frame, LinkChange, LinkId};
@@ -28,6 +27,7 @@ use trunkline_core::time::{Duration, Instant};
 use trunkline_plan::model::FaultKind;
 
 pub(crate) use lane::Lane;
+pub(crate) use links::Links;
 
 /// Nobody has a connection yet.
 const NOBODY: u32 = u32::MAX;
