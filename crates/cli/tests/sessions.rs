@@ -23,6 +23,8 @@ const READY: &[&str] = &[
     "vegas-modem",
     "vegas-lan",
     "vegas-vs-reno",
+    "crs4-bonding",
+    "crs4-backup",
     "sb1000",
     "jacobson-sun3",
     "shared-ethernet",

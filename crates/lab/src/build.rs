@@ -7,13 +7,13 @@ use crate::apps::requests::Requests;
 use crate::apps::streams::Streams;
 use crate::apps::web::Web;
 use crate::apps::{App, bulk::Bulk, ping::Ping};
-use crate::cabling::{fabric, place};
+use crate::cabling::{fabric, place, wire_of};
 use crate::cpu::Machine;
 use crate::fabric::address::address;
 use crate::look::Looks;
 use crate::one_way;
 use crate::queueing::queue_of;
-use crate::world::{Fault, Lane, Link, World};
+use crate::world::{Fault, Lane, Link, Links, World};
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4};
 use trunkline_core::Context;
@@ -21,7 +21,6 @@ use trunkline_core::bond::{Bond, trunk};
 use trunkline_core::frame::LinkId;
 use trunkline_core::host::{BindError, Host, InterfaceId, NetworkConfig};
 use trunkline_core::link::channel::{Channel, ChannelConfig, Clocking};
-use trunkline_core::link::wire::WireConfig;
 use trunkline_core::link::{Chip, Csma, Medium, Pacer, ReceiveRing};
 use trunkline_core::queue::Limit;
 use trunkline_core::rng::Rng;
@@ -42,13 +41,16 @@ pub fn world(plan: &Plan, seed: u64) -> World {
     // framing may have to escape, are no reason to differ.
     let rng = Rng::new(if plan.has_randomness() { seed } else { 0 });
     let mut cx = Context::new();
-    let names = host_names(plan);
+    let between_hosts = |index: &usize| plan.machine_of(*index).is_none();
+    let bonds: Vec<usize> = (0..plan.bonds.len()).filter(between_hosts).collect();
+    let names = host_names(plan, &bonds);
     let mut hosts: Vec<Host> =
         names.iter().map(|name| Host::new(rng.fork("host").fork(name))).collect();
     let host_of = |name: &str| names.iter().position(|known| *known == name).unwrap_or(0);
     let mut links: Vec<Option<Link>> = plan.links.iter().map(|_| None).collect();
     let addresses = addresses(plan);
-    for (index, bond) in plan.bonds.iter().enumerate() {
+    for &index in &bonds {
+        let bond = &plan.bonds[index];
         let ends = [host_of(&bond.ends[0]), host_of(&bond.ends[1])];
         let interfaces = attach(plan, index, addresses[index], &ends, &mut hosts, &rng);
         one_way::filter_ways(plan, bond, &mut hosts, ends, interfaces);
@@ -68,15 +70,14 @@ pub fn world(plan: &Plan, seed: u64) -> World {
             links[member] = Some(Link { lanes, medium, up: true, dark: false, skip });
         }
     }
-    let links = links.into_iter().flatten().collect();
     let fabric = fabric(plan, &mut hosts, &host_of, &mut cx, &rng);
     let mut media = media(plan, &rng);
     place(plan, &fabric, &mut media);
-    let mut world = World::new(hosts, links, media, cx);
+    let mut world = World::new(hosts, Links::new(links), media, cx);
     world.fabric = fabric;
     let looks = plan.lab.groups.iter();
     world.looks = looks.map(|group| Looks::new(group.flows.clone(), group.interval)).collect();
-    for &member in plan.bonds.iter().flat_map(|bond| &bond.members) {
+    for &member in bonds.iter().flat_map(|index| &plan.bonds[*index].members) {
         world.enslave(member);
     }
     for slow in &plan.lab.slow {
@@ -103,9 +104,9 @@ pub fn world(plan: &Plan, seed: u64) -> World {
     world
 }
 
-/// The names of all hosts, each once: the ends of bonds, then the machines at switches and segments.
-fn host_names(plan: &Plan) -> Vec<&str> {
-    let ends = plan.bonds.iter().flat_map(|bond| &bond.ends);
+/// The names of all hosts, each once: the ends of these bonds, then the machines at switches and segments.
+fn host_names<'a>(plan: &'a Plan, bonds: &[usize]) -> Vec<&'a str> {
+    let ends = bonds.iter().flat_map(|index| &plan.bonds[*index].ends);
     let machines = plan.lab.machines.iter().map(|machine| &machine.name);
     let mut names: Vec<&str> = Vec::new();
     for name in ends.chain(machines).map(String::as_str) {
@@ -236,15 +237,7 @@ fn channel(plan: &Plan, mtu: u16, member: usize, lane: usize, rng: &Rng) -> Chan
             None if shares => Clocking::Chip,
             None => Clocking::Own,
         },
-        wire: WireConfig {
-            delay: link.lab.delay,
-            jitter: link.lab.jitter,
-            loss: link.lab.loss,
-            duplication: link.lab.duplicate,
-            reorder: link.lab.reorder.ratio,
-            reorder_delay: link.lab.reorder.delay,
-            corruption: link.lab.corrupt,
-        },
+        wire: wire_of(link),
         queue: (link.lab.rate.is_some() || link.lab.modem.is_some()).then_some(link.lab.queue),
     };
     let rng = rng.fork("link").fork(&link.name).fork(["up", "down"][lane]);
@@ -314,6 +307,20 @@ fn add_flow(
     world.apps.push(app);
 }
 
+/// When a machine among the senders of a flow starts.
+fn start_of(
+    plan: &Plan,
+    flow: &model::Flow,
+    senders: &[(usize, usize)],
+    machine: usize,
+    rng: &Rng,
+) -> Duration {
+    let mut rng = rng.fork(&plan.lab.machines[machine].name);
+    let place = senders.iter().position(|(sender, _)| *sender == machine).unwrap_or(0);
+    let jitter = Duration::from_nanos(rng.between(0, flow.start_jitter.as_nanos()));
+    flow.start + flow.stagger * place as u64 + jitter
+}
+
 /// The application of a flow over switches. Machines come with their hosts.
 fn switched(
     world: &mut World,
@@ -328,10 +335,7 @@ fn switched(
     let at = |machine: usize| SocketAddr::new(address(machine).into(), port);
     let (tcp, warmup, remote) = (&flow.tcp, plan.lab.warmup, at(to));
     let rng = rng.fork("flow").fork(&flow.name);
-    let start = |machine: usize| {
-        let mut rng = rng.fork(&plan.lab.machines[machine].name);
-        flow.start + Duration::from_nanos(rng.between(0, flow.start_jitter.as_nanos()))
-    };
+    let start = |machine: usize| start_of(plan, flow, senders, machine, &rng);
     let times = [start(senders[0].0), warmup];
     let hosts: Vec<usize> = senders.iter().map(|(_, host)| *host).collect();
     match &flow.app {

@@ -1,6 +1,7 @@
 //! From a plan's machines, switches and segments to a fabric.
 
 use crate::fabric::address::address;
+use crate::fabric::group::{Group, Jack, mac_of};
 use crate::fabric::segment::{Segment, Station, slot};
 use crate::fabric::{Buffers, Cable, End, Fabric, Switch};
 use crate::queueing::queue_of;
@@ -16,8 +17,8 @@ use trunkline_core::rng::Rng;
 use trunkline_core::time::{Duration, Instant};
 use trunkline_core::trace::Direction;
 use trunkline_core::units::BitRate;
-use trunkline_plan::model::Plan;
-use trunkline_plan::network::{self, ETHERNET, Learning, Machine, PortQueue};
+use trunkline_plan::model::{self, Plan};
+use trunkline_plan::network::{self, Cards, ETHERNET, Learning, Machine, PortQueue};
 
 /// Packets that wait in a machine before its card; its connections are asked for more only while there
 /// is room.
@@ -25,7 +26,7 @@ const BEFORE_CARD: Limit = Limit::Packets(4);
 /// Packets the card has been given and not sent.
 const CARD: Limit = Limit::Packets(4);
 
-/// Gives every machine its card, and plugs all cables in. `host_of` says which host a name is.
+/// Gives every machine its cards, and plugs all cables in. `host_of` says which host a name is.
 pub(crate) fn fabric(
     plan: &Plan,
     hosts: &mut [Host],
@@ -33,45 +34,32 @@ pub(crate) fn fabric(
     cx: &mut Context,
     rng: &Rng,
 ) -> Fabric {
-    let mut fabric = Fabric::default();
     let machines = &plan.lab.machines;
     let switches = &plan.lab.switches;
-    let mut cables_of: Vec<Vec<usize>> = vec![Vec::new(); switches.len()];
-    let mut plug =
-        |cable: network::Cable, name: &str, from: Option<usize>, below: Option<usize>| {
-            let index = fabric.cables.len();
-            let link = LinkId((plan.links.len() + index / 2) as u16);
-            let rng = rng.fork("cable").fork(name);
-            let far = End::Port { switch: cable.to, port: cables_of[cable.to].len() };
-            cables_of[cable.to].push(index + 1);
-            let near = match (from, below) {
-                (Some(host), _) => End::Host(host),
-                (None, below) => {
-                    let switch = below.unwrap_or(cable.to);
-                    cables_of[switch].push(index);
-                    End::Port { switch, port: cables_of[switch].len() - 1 }
-                }
-            };
-            let channel =
-                |direction, label| Channel::new(config(&cable, link, direction), rng.fork(label));
-            fabric.cables.push(Cable::new(channel(Direction::Up, "up"), near, far, link));
-            fabric.cables.push(Cable::new(channel(Direction::Down, "down"), far, near, link));
-            (index, link)
-        };
-    let mut cards = vec![None; hosts.len()];
+    let mut plugging = Plugging::new(plan, rng);
+    let mut cards = vec![Vec::new(); hosts.len()];
     for (position, machine) in machines.iter().enumerate() {
         let Some(cable) = machine.cable() else { continue };
         let host = host_of(&machine.name);
-        let (index, link) = plug(*cable, &machine.name, Some(host), None);
-        cards[host] = Some(index);
+        let address = address(position);
+        if let Some(bond) = &machine.bond {
+            cards[host] = plugging.bond(host, *cable, bond);
+            attach_bond(plan, &mut hosts[host], bond, address, cx, rng);
+            continue;
+        }
+        let (index, link) = plugging.machine(host, *cable, &machine.name);
+        cards[host].push(index);
         let facts = Card { link, rate: cable.rate, delay: cable.delay, mtu: cable.mtu };
-        attach(&mut hosts[host], facts, address(position), cx);
+        attach(&mut hosts[host], facts, address, cx);
     }
     for (below, switch) in switches.iter().enumerate() {
         if let Some(cable) = switch.uplink {
-            plug(cable, &switch.name, None, Some(below));
+            plugging.uplink(below, cable, &switch.name);
         }
     }
+    let Plugging { mut fabric, cables_of, .. } = plugging;
+    let mac = |(at, machine): (usize, &Machine)| machine.mac.unwrap_or(mac_of(address(at)));
+    fabric.macs = machines.iter().enumerate().map(mac).collect();
     fabric.cards = cards;
     stations(plan, hosts, host_of, &mut fabric, cx, rng);
     for (index, cables) in cables_of.into_iter().enumerate() {
@@ -83,9 +71,87 @@ pub(crate) fn fabric(
         };
         let ports = (0..machines.len()).map(known).collect();
         let buffers = buffers(plan, &fabric, &cables, index, rng);
-        fabric.switches.push(Switch::new(buffers, cables, ports, learning, plan.lab.warmup));
+        let groups = groups(plan, &fabric, index);
+        let warmup = plan.lab.warmup;
+        fabric.switches.push(Switch::new(buffers, cables, ports, learning, groups, warmup));
     }
     fabric
+}
+
+/// A fabric whose cables are being plugged in.
+struct Plugging<'p> {
+    plan: &'p Plan,
+    rng: &'p Rng,
+    fabric: Fabric,
+    /// The outgoing cables of each switch's ports.
+    cables_of: Vec<Vec<usize>>,
+}
+
+impl<'p> Plugging<'p> {
+    fn new(plan: &'p Plan, rng: &'p Rng) -> Plugging<'p> {
+        let jacks = vec![None; plan.links.len()];
+        let fabric = Fabric { jacks, ..Fabric::default() };
+        Plugging { plan, rng, fabric, cables_of: vec![Vec::new(); plan.lab.switches.len()] }
+    }
+
+    /// The next port of a switch, for a cable it sends into.
+    fn port(&mut self, switch: usize, cable: usize) -> End {
+        self.cables_of[switch].push(cable);
+        End::Port { switch, port: self.cables_of[switch].len() - 1 }
+    }
+
+    /// Plugs a cable in: the way there, and the way back behind it. Answers where the first is.
+    fn plug(&mut self, near: End, far: End, ways: [ChannelConfig; 2], name: &str) -> usize {
+        let rng = self.rng.fork("cable").fork(name);
+        let index = self.fabric.cables.len();
+        let [up, down] = ways.map(|config| (config, config.link));
+        let up = Cable::new(Channel::new(up.0, rng.fork("up")), near, far, up.1);
+        let down = Cable::new(Channel::new(down.0, rng.fork("down")), far, near, down.1);
+        self.fabric.cables.extend([up, down]);
+        index
+    }
+
+    /// A number for a cable that is no link of the plan.
+    fn link(&self) -> LinkId {
+        LinkId((self.plan.links.len() + self.fabric.nameless_cables()) as u16)
+    }
+
+    /// A machine with one card.
+    fn machine(&mut self, host: usize, cable: network::Cable, name: &str) -> (usize, LinkId) {
+        let link = self.link();
+        let far = self.port(cable.to, self.fabric.cables.len() + 1);
+        let ways = [Direction::Up, Direction::Down].map(|way| config(&cable, link, way));
+        (self.plug(End::Host(host), far, ways, name), link)
+    }
+
+    /// A machine whose cards are a bond. `first` is the cable of the first; answers them all.
+    fn bond(&mut self, host: usize, first: network::Cable, cards: &Cards) -> Vec<usize> {
+        let plug = |&position: &usize| {
+            let link = &self.plan.links[position];
+            let (switch, index) = (first.to, self.fabric.cables.len());
+            let far = self.port(switch, index + 1);
+            let port = self.cables_of[switch].len() - 1;
+            let ways = [Direction::Up, Direction::Down].map(|direction| ChannelConfig {
+                rate: link.rate.up,
+                wire: wire_of(link),
+                ..config(&first, LinkId(position as u16), direction)
+            });
+            let cable = self.plug(End::Host(host), far, ways, &link.name);
+            let jack = Jack { host, cable, switch, port, up: true, dark: false };
+            self.fabric.jacks[position] = Some(jack);
+            cable
+        };
+        cards.links.iter().map(plug).collect()
+    }
+
+    /// The cable from a switch to the next towards the root.
+    fn uplink(&mut self, below: usize, cable: network::Cable, name: &str) {
+        let (link, index) = (self.link(), self.fabric.cables.len());
+        let far = self.port(cable.to, index + 1);
+        let near = self.port(below, index);
+        let ways = [Direction::Up, Direction::Down].map(|way| config(&cable, link, way));
+        self.plug(near, far, ways, name);
+    }
 }
 
 fn config(cable: &network::Cable, link: LinkId, direction: Direction) -> ChannelConfig {
@@ -114,13 +180,13 @@ fn stations(
     let chips = plan.lab.chips.len();
     let segments = plan.lab.segments.iter().enumerate();
     fabric.segments = segments.map(|(i, segment)| Segment::new(chips + i, segment.rate)).collect();
-    let cables = fabric.cables.len();
+    let (cables, nameless) = (fabric.cables.len(), fabric.nameless_cables());
     for (position, machine) in plan.lab.machines.iter().enumerate() {
         let Some(station) = machine.station() else { continue };
         let segment = &plan.lab.segments[station.segment];
         let host = host_of(&machine.name);
         let index = fabric.cables.len();
-        let link = LinkId((plan.links.len() + cables / 2 + index - cables) as u16);
+        let link = LinkId((plan.links.len() + nameless + index - cables) as u16);
         let rng = rng.fork("cable").fork(&machine.name);
         let receiver =
             station.recovery.map(|recovery| Receiver::new(recovery, rng.fork("receiver")));
@@ -133,7 +199,7 @@ fn stations(
         let channel = Channel::new(config, rng.fork("up"));
         let to = End::Segment(station.segment);
         fabric.cables.push(Cable::new(channel, End::Host(host), to, link));
-        fabric.cards[host] = Some(index);
+        fabric.cards[host] = vec![index];
         let taker = Station { host, link, cable: index, receiver };
         fabric.segments[station.segment].join(position, taker);
         let card = Card { link, rate, delay, mtu: station.mtu };
@@ -187,6 +253,57 @@ fn attach(host: &mut Host, card: Card, address: Ipv4Addr, cx: &mut Context) {
     let enslaved =
         host.with_bond(Instant::ZERO, cx, id, |bond, cx| bond.enslave(Instant::ZERO, cx, member));
     assert!(enslaved.is_ok(), "a card has a rate, and room for it");
+}
+
+/// The wire of a link; both ways are the same.
+pub(crate) const fn wire_of(link: &model::Link) -> WireConfig {
+    WireConfig {
+        delay: link.lab.delay,
+        jitter: link.lab.jitter,
+        loss: link.lab.loss,
+        duplication: link.lab.duplicate,
+        reorder: link.lab.reorder.ratio,
+        reorder_delay: link.lab.reorder.delay,
+        corruption: link.lab.corrupt,
+    }
+}
+
+/// The groups of a switch: one for each bond that leads there, with the hash the plan gives it.
+fn groups(plan: &Plan, fabric: &Fabric, switch: usize) -> Vec<Group> {
+    let is_here = |machine: &&Machine| machine.cable().is_some_and(|cable| cable.to == switch);
+    let here = plan.lab.machines.iter().filter(is_here);
+    let group = |cards: &Cards| {
+        let has_them = |group: &&network::PortGroup| group.links.contains(&cards.links[0]);
+        let given = plan.lab.switches[switch].groups.iter().find(has_them);
+        let ports = cards.links.iter().filter_map(|link| fabric.jack(*link)).map(|jack| jack.port);
+        Group::new(ports, given.map(|group| group.hash))
+    };
+    here.filter_map(|machine| machine.bond.as_ref()).map(group).collect()
+}
+
+/// A machine's cards as the bond they are.
+fn attach_bond(
+    plan: &Plan,
+    host: &mut Host,
+    cards: &Cards,
+    address: Ipv4Addr,
+    cx: &mut Context,
+    rng: &Rng,
+) {
+    let (index, end) = (cards.bond, cards.end);
+    let bond = &plan.bonds[index];
+    let mut epochs = rng.fork("epoch").fork(&bond.name).fork(&bond.ends[end]);
+    let config = plan.bond_config(index, end, epochs.next_u32(), BEFORE_CARD);
+    let links: Vec<LinkId> = cards.links.iter().map(|link| LinkId(*link as u16)).collect();
+    let bond = Bond::new(Instant::ZERO, config);
+    let id = host.attach(bond, address, Ipv4Addr::UNSPECIFIED, &links);
+    host.set_default_route(id);
+    for &link in &cards.links {
+        let member = plan.member_config(index, link, end, CARD);
+        // An EQL bond that is full refuses; the link then stays outside.
+        let _full = host
+            .with_bond(Instant::ZERO, cx, id, |bond, cx| bond.enslave(Instant::ZERO, cx, member));
+    }
 }
 
 /// The port of a switch that leads to a machine: its own, that of the switch below that has it, or the

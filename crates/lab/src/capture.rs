@@ -12,7 +12,10 @@ pub(crate) fn pcapng(plan: &Plan, records: &[Record]) -> Vec<u8> {
     let mut out = Vec::new();
     pcapng::section_header(&mut out);
     let links = plan.links.iter().map(|link| &link.name);
-    let at_switches = plan.lab.machines.iter().filter(|machine| machine.cable().is_some());
+    let at_switches = plan.lab.machines.iter().filter(|machine| {
+        let is_named = machine.bond.is_some();
+        machine.cable().is_some() && !is_named
+    });
     let cables = at_switches.map(|machine| &machine.name);
     let on_segments = plan.lab.machines.iter().filter(|machine| machine.station().is_some());
     let stations = on_segments.map(|machine| &machine.name);

@@ -308,6 +308,7 @@ fn parameters(experiment: &Experiment, points: &[Point]) -> BTreeMap<String, Par
         let value = match &p.value {
             plan::Scalar::Number(n) => Value::from(*n),
             plan::Scalar::Text(text) => Value::from(text.as_str()),
+            plan::Scalar::List(texts) => Value::from(texts.join(", ")),
         };
         let origin = p.origin.clone();
         (p.name.clone(), Parameter { value, unit: p.unit.clone(), origin })

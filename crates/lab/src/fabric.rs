@@ -3,11 +3,13 @@
 //!
 //! Store and forward. Unless it is to learn, a switch knows from the start behind which port every machine is, as one
 //! that has heard from all of them does. What is for everybody leaves by all other ports. The queue is counted in
-//! packets' bytes, without the Ethernet header.
+//! packets' bytes, without the Ethernet header. Ports that lead to one machine together are a [`group`].
 
 pub(crate) mod address;
+pub(crate) mod group;
 pub(crate) mod segment;
 
+use group::{Group, Jack};
 use segment::Segment;
 use std::collections::VecDeque;
 use trunkline_core::Context;
@@ -15,6 +17,7 @@ use trunkline_core::frame::{Frame, LinkId};
 use trunkline_core::link::channel::Channel;
 use trunkline_core::queue::{Queue, SharedBuffer};
 use trunkline_core::time::{Duration, Instant};
+use trunkline_core::wire::mac::Mac;
 use trunkline_core::work::{DropReason, Work};
 use trunkline_plan::network::Learning;
 
@@ -152,9 +155,10 @@ pub(crate) struct Switch {
     /// The outgoing cable of each port.
     cables: Vec<usize>,
     meters: Vec<Meter>,
-    /// The port that leads to each machine.
+    /// The port that leads to each machine, the first of several.
     ports: Vec<Option<u16>>,
     learning: Learning,
+    pub(crate) groups: Vec<Group>,
 }
 
 impl Switch {
@@ -163,10 +167,11 @@ impl Switch {
         cables: Vec<usize>,
         ports: Vec<Option<u16>>,
         learning: Learning,
+        groups: Vec<Group>,
         warmup: Duration,
     ) -> Switch {
         let meters = vec![Meter::new(warmup); cables.len()];
-        Switch { buffers, cables, meters, ports, learning }
+        Switch { buffers, cables, meters, ports, learning, groups }
     }
 
     /// Whether it sends what is for a machine it has not heard from to all ports.
@@ -188,7 +193,7 @@ impl Switch {
         self.cables.len()
     }
 
-    /// The port that leads to a machine.
+    /// The port that leads to a machine, the first of several.
     pub(crate) fn port_to(&self, machine: usize) -> Option<usize> {
         self.ports.get(machine).copied().flatten().map(usize::from)
     }
@@ -249,15 +254,24 @@ pub(crate) struct Fabric {
     pub(crate) cables: Vec<Cable>,
     pub(crate) switches: Vec<Switch>,
     pub(crate) segments: Vec<Segment>,
-    /// The outgoing cable of each host that has one.
-    pub(crate) cards: Vec<Option<usize>>,
+    /// The outgoing cables of each host.
+    pub(crate) cards: Vec<Vec<usize>>,
+    /// The Ethernet address of each machine.
+    pub(crate) macs: Vec<Mac>,
+    /// Where the plan's links to switches are plugged in, by their position in the plan.
+    pub(crate) jacks: Vec<Option<Jack>>,
 }
 
 impl Fabric {
-    /// The outgoing cable of a host, if it is idle.
-    pub(crate) fn idle_card(&self, host: usize) -> Option<usize> {
-        let card = self.cards.get(host).copied().flatten()?;
-        self.cables[card].channel.idle().then_some(card)
+    /// How many cards a host has.
+    pub(crate) fn cards_of(&self, host: usize) -> usize {
+        self.cards.get(host).map_or(0, Vec::len)
+    }
+
+    /// The outgoing cable of a host's card, if it is idle.
+    pub(crate) fn idle_card(&self, host: usize, card: usize) -> Option<usize> {
+        let cable = self.cards[host][card];
+        self.cables[cable].channel.idle().then_some(cable)
     }
 
     /// Frames on cables and in switches.
@@ -300,8 +314,8 @@ mod tests {
         let limit = Limit::Packets(3);
         let queue = FqCodel::new(FqCodelConfig { limit, ..FqCodelConfig::new(1500) });
         let buffers = Buffers::Own(vec![Queue::FqCodel(queue)]);
-        let mut switch =
-            Switch::new(buffers, vec![0], vec![Some(0)], Learning::Known, Duration::ZERO);
+        let (ports, learning) = (vec![Some(0)], Learning::Known);
+        let mut switch = Switch::new(buffers, vec![0], ports, learning, vec![], Duration::ZERO);
         for from in [1, 2, 3, 3, 3, 3] {
             let frame = packet(&mut cx, from, Ecn::Ect0);
             switch.push(Instant::ZERO, &mut cx, 0, frame);

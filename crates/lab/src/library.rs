@@ -107,6 +107,18 @@ pub const READY: &[Ready] = &[
         "where not to use Vegas: beside Reno in one queue"
     ),
     plan!(
+        "crs4-bonding",
+        "published/crs4-bonding.toml",
+        true,
+        "1 to 6 clients and a server with one card or two bonded ones"
+    ),
+    plan!(
+        "crs4-backup",
+        "published/crs4-backup.toml",
+        true,
+        "one copy between two bonded servers: what each mode and hash gives"
+    ),
+    plan!(
         "sb1000",
         "published/sb1000.toml",
         true,
@@ -141,6 +153,7 @@ pub const READY: &[Ready] = &[
 /// Files that ready plans name as their data or include.
 const DATA: &[(&str, &str)] = &[
     ("published/eql-bentson.toml", include_str!("../../../published/eql-bentson.toml")),
+    ("published/crs4.toml", include_str!("../../../published/crs4.toml")),
     ("published/jacobson-sun3.toml", include_str!("../../../published/jacobson-sun3.toml")),
 ];
 

@@ -1,6 +1,7 @@
 //! What a finished run is worth: the metrics of its flows and links, by name. Their names are those of
 //! [`trunkline_plan::metric`], their meaning stands in `docs/plan.md`, section "Metrics".
 
+mod jack;
 mod machine;
 mod one_way;
 mod segment;
@@ -285,6 +286,9 @@ fn ping_metrics(ping: &ping::Ping, end: Instant) -> Metrics {
 
 /// In the one direction it carries, or in that of the first flow over the link's bond; `dropped` is of both.
 fn link_metrics(plan: &Plan, world: &World, index: usize, end: Instant) -> Metrics {
+    if let Some(jack) = world.fabric.jack(index) {
+        return jack::metrics(plan, world, index, jack);
+    }
     let bond = plan.bonds.iter().position(|b| b.members.contains(&index)).unwrap_or(0);
     let ways = plan.lab.flows.iter().filter_map(model::Flow::bond);
     let first = ways.filter(|(over, _)| *over == bond).map(|(_, direction)| direction).next();

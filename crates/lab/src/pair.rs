@@ -5,7 +5,7 @@
 pub use crate::tap::Passed;
 
 use crate::tap::Tap;
-use crate::world::{Lane, Link, World};
+use crate::world::{Lane, Link, Links, World};
 use std::net::Ipv4Addr;
 use trunkline_core::Context;
 use trunkline_core::bond::{Bond, BondConfig, FrameMeta, MemberConfig};
@@ -72,7 +72,8 @@ impl Pair {
             });
             Link { lanes, medium: None, up: true, dark: false, skip: 0 }
         };
-        let links = members.iter().enumerate().map(link).collect();
+        let links = members.iter().enumerate().map(|member| Some(link(member)));
+        let links = Links::new(links.collect());
         let mut world = World::new(hosts.into(), links, Vec::new(), Context::new());
         world.tap = Some(Tap::new(End::Near as usize));
         (0..members.len()).for_each(|link| world.enslave(link));

@@ -5,7 +5,9 @@
 //! serves the hosts it touched until nothing moves any more.
 
 mod cables;
+mod jacks;
 mod lane;
+mod links;
 mod machine;
 mod segments;
 
@@ -25,6 +27,7 @@ use trunkline_core::time::{Duration, Instant};
 use trunkline_plan::model::FaultKind;
 
 pub(crate) use lane::Lane;
+pub(crate) use links::Links;
 
 /// Nobody has a connection yet.
 const NOBODY: u32 = u32::MAX;
@@ -68,7 +71,7 @@ pub struct World {
     pub(crate) now: Instant,
     pub(crate) cx: Context,
     pub(crate) hosts: Vec<Host>,
-    pub(crate) links: Vec<Link>,
+    pub(crate) links: Links,
     pub(crate) media: Vec<Medium>,
     pub(crate) apps: Vec<App>,
     pub(crate) faults: Vec<Fault>,
@@ -144,14 +147,9 @@ impl World {
         self.packet_hops
     }
 
-    pub(crate) fn new(
-        hosts: Vec<Host>,
-        links: Vec<Link>,
-        media: Vec<Medium>,
-        cx: Context,
-    ) -> World {
+    pub(crate) fn new(hosts: Vec<Host>, links: Links, media: Vec<Medium>, cx: Context) -> World {
         let mut paced = vec![Vec::new(); hosts.len()];
-        for (index, link) in links.iter().enumerate() {
+        for (index, link) in links.iter() {
             for (lane, this) in link.lanes.iter().enumerate().filter(|(_, l)| l.pacer.is_some()) {
                 paced[this.from].push((index, lane));
             }
@@ -353,7 +351,7 @@ impl World {
         let (from, is_paced) = (this.from, this.pacer.is_some());
         self.begin_next(link, lane);
         if self.machines[from].is_some() {
-            self.machine_sent(from, LinkId(link as u16));
+            self.machine_sent(from, LinkId(link as u16), bytes);
         } else if !is_paced {
             self.hosts[from].handle_transmitted(self.now, &mut self.cx, LinkId(link as u16), bytes);
             self.serve(from);
@@ -451,7 +449,9 @@ impl World {
                     moved |= self.serve_lane(host, link, lane);
                 }
             }
-            moved |= self.serve_card(host);
+            for card in 0..self.fabric.cards_of(host) {
+                moved |= self.serve_card(host, card);
+            }
             if !moved {
                 break;
             }
@@ -523,6 +523,9 @@ impl World {
     /// A fault begins or ends. Faults of one link never overlap: the plan sees to that.
     fn fault_due(&mut self, fault: usize) {
         let Fault { link, kind, up_at, .. } = self.faults[fault];
+        if self.fabric.jack(link).is_some() {
+            return self.jack_fault_due(fault);
+        }
         let Link { up, dark, .. } = self.links[link];
         match (kind, up, dark) {
             (FaultKind::Carrier, true, _) => self.cut(link),
@@ -615,7 +618,7 @@ impl World {
 
     /// Checks that every frame is somewhere: none leaked, none in two places.
     pub fn check_frames(&self) -> Result<(), String> {
-        let lanes = self.links.iter().flat_map(|link| &link.lanes);
+        let lanes = self.links.iter().flat_map(|(_, link)| &link.lanes);
         let on_lanes: usize = lanes.map(Lane::held_frames).sum();
         let on_links = on_lanes + self.fabric.held_frames();
         let at_processors = self.machines.iter().flatten().map(|m| m.held_frames());
@@ -638,7 +641,7 @@ impl World {
 }
 
 /// The lanes that a host sends into.
-fn ports(links: &[Link], host: usize) -> Vec<(usize, usize)> {
+fn ports(links: &Links, host: usize) -> Vec<(usize, usize)> {
     let lane = |link: &Link| link.lanes.iter().position(|lane| lane.from == host);
-    links.iter().enumerate().filter_map(|(at, link)| Some((at, lane(link)?))).collect()
+    links.iter().filter_map(|(at, link)| Some((at, lane(link)?))).collect()
 }

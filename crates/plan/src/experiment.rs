@@ -53,13 +53,15 @@ pub struct Parameter {
     pub origin: String,
 }
 
-/// A number or a text.
+/// A number or a text, or a list of texts of which every table with a `count` takes one.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Scalar {
     /// A number.
     Number(f64),
     /// A text, such as a quantity with its unit.
     Text(String),
+    /// Texts.
+    List(Vec<String>),
 }
 
 #[derive(Clone, Debug)]
@@ -463,9 +465,10 @@ fn parameter(name: String, mut s: Section<'_>, problems: &mut Problems) -> Optio
 }
 
 fn scalar(node: &Node) -> Taken<Scalar> {
-    match node.as_text() {
-        Some(text) => Ok(Scalar::Text(text.to_owned())),
-        None => reader::number(node).map(Scalar::Number),
+    match (node.as_text(), node.as_array()) {
+        (Some(text), _) => Ok(Scalar::Text(text.to_owned())),
+        (None, Some(list)) => list.iter().map(reader::text).collect::<Taken<_>>().map(Scalar::List),
+        (None, None) => reader::number(node).map(Scalar::Number),
     }
 }
 

@@ -30,7 +30,7 @@ pub const BULK: [&str; 19] = [
 /// Metrics of a flow whose app is `ping`.
 pub const PING: [&str; 5] = ["rtt_min", "rtt_median", "rtt_mean", "rtt_max", "loss"];
 /// Metrics of a flow whose app is `bulk`, between hosts at switches.
-pub const STREAMS: [&str; 20] = [
+pub const STREAMS: [&str; 22] = [
     "bytes",
     "complete",
     "broken",
@@ -41,6 +41,8 @@ pub const STREAMS: [&str; 20] = [
     "goodput_min",
     "goodput_max",
     "goodput_stddev",
+    "put_rate",
+    "put_rate_mean",
     "jain",
     "seconds",
     "ceiling",

@@ -300,6 +300,8 @@ pub struct Flow {
     pub start: Duration,
     /// Up to this much later, drawn evenly for each sender.
     pub start_jitter: Duration,
+    /// How much later each sender starts than the one before it.
+    pub stagger: Duration,
     /// What it does.
     pub app: App,
     /// The transport of both ends; unused by [`App::Ping`].
@@ -576,6 +578,12 @@ impl Lab {
 }
 
 impl Plan {
+    /// The machine whose cards a bond is made of, where that leads to a switch.
+    pub fn machine_of(&self, bond: usize) -> Option<usize> {
+        let is_its = |cards: &network::Cards| cards.bond == bond;
+        self.lab.machines.iter().position(|machine| machine.bond.as_ref().is_some_and(is_its))
+    }
+
     /// The position of the link with this name.
     pub fn link(&self, name: &str) -> Option<usize> {
         self.links.iter().position(|l| l.name == name)

@@ -2,23 +2,40 @@
 //! needs.
 
 use crate::discipline::Discipline;
+use trunkline_core::bond::HashPolicy;
 use trunkline_core::link::framing::{Framing, Header};
 use trunkline_core::link::{Layout, Recovery};
 use trunkline_core::queue::shared::Alpha;
 use trunkline_core::queue::{Limit, Sharing};
 use trunkline_core::time::Duration;
 use trunkline_core::units::BitRate;
+use trunkline_core::wire::mac::Mac;
 
 /// What a cable carries: untagged Ethernet frames.
 pub const ETHERNET: Framing = Framing { header: Header::Ethernet, ..Framing::PLAIN };
 
-/// A machine with one Ethernet card.
+/// A machine with an Ethernet card, or with several that are a bond.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Machine {
     /// Unique among machines.
     pub name: String,
     /// What it is plugged in with.
     pub plug: Plug,
+    /// The bond of its cards, where it has several: `plug` is then the cable of the first.
+    pub bond: Option<Cards>,
+    /// Its Ethernet address, the same on all its cards; without one it follows from its place.
+    pub mac: Option<Mac>,
+}
+
+/// The cards of a machine that are a bond; all lead to one switch.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Cards {
+    /// Position of the bond in the plan.
+    pub bond: usize,
+    /// Which of the bond's ends the machine is, 0 or 1.
+    pub end: usize,
+    /// Positions of the links in the plan, in order of enslaving; never empty.
+    pub links: Vec<usize>,
 }
 
 /// What a machine's card is plugged in with.
@@ -124,6 +141,17 @@ pub struct Switch {
     pub learning: Learning,
     /// The cable to the next switch towards the root of the tree.
     pub uplink: Option<Cable>,
+    /// Ports that lead to one machine together.
+    pub groups: Vec<PortGroup>,
+}
+
+/// Ports of a switch that are one towards a machine: a static trunk.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PortGroup {
+    /// Positions of the links behind these ports, in the plan.
+    pub links: Vec<usize>,
+    /// What names the port a packet leaves by.
+    pub hash: HashPolicy,
 }
 
 /// How a switch comes to know which port leads to which machine.
@@ -189,8 +217,12 @@ impl PortQueue {
     }
 }
 
-/// What a port is called: the switch, and the machine behind it.
+/// What a port is called: the switch, and the machine behind it. The ports of a bond's cards are called as its
+/// links.
 pub fn port_name(switches: &[Switch], machine: &Machine) -> Option<String> {
+    if machine.bond.is_some() {
+        return None;
+    }
     Some(format!("{}.{}", switches.get(machine.cable()?.to)?.name, machine.name))
 }
 

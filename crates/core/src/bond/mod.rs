@@ -10,6 +10,7 @@ mod active_backup;
 mod earliest;
 pub mod eql;
 mod eql_early;
+pub mod hash;
 mod ingress;
 mod member;
 mod mode;
@@ -23,6 +24,7 @@ mod trunking;
 mod ways;
 
 pub use earliest::{Earliest, OrderedBy};
+pub use hash::{HashInputs, HashPolicy};
 pub use ingress::IngressConfig;
 pub use member::{Member, MemberConfig, MemberStats};
 pub use mode::Mode;

@@ -13,6 +13,7 @@ pub mod icmpv6;
 pub mod ip;
 pub mod ipv4;
 pub mod ipv6;
+pub mod mac;
 pub mod ppp;
 pub mod rip;
 pub mod slip;

@@ -67,6 +67,8 @@ pub(crate) struct Machine {
     queued: Vec<(LinkId, u64)>,
     /// Frames that leave for the card when an interrupt has been served, and when another job ends.
     leaving: [Vec<(LinkId, Frame)>; 2],
+    /// The card that is asked first whether its driver has room.
+    pub(crate) next_card: usize,
     totals: Totals,
 }
 
@@ -86,6 +88,7 @@ impl Machine {
             events: VecDeque::new(),
             queued: Vec::new(),
             leaving: [Vec::new(), Vec::new()],
+            next_card: 0,
             totals: Totals::default(),
         }
     }

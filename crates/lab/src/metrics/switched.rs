@@ -1,6 +1,6 @@
 //! Metrics of flows over switches, of groups of them, and of ports.
 
-use super::{Metrics, connection, failure, goodput, one_or_zero};
+use super::{Metrics, connection, failure, goodput, one_or_zero, stop_watch};
 use crate::apps::App;
 use crate::apps::attempts::Attempts;
 use crate::apps::bulk::Bulk;
@@ -150,6 +150,9 @@ fn of_streams(plan: &Plan, world: &World, flow: &Flow, streams: &Streams) -> Met
     let bulks = &streams.bulks;
     let rates: Option<Vec<f64>> = bulks.iter().map(|bulk| rate(bulk, world.now)).collect();
     let all = |pick: fn(&[f64]) -> Option<f64>| rates.as_deref().and_then(pick);
+    let put = |bulk| stop_watch(flow, bulk).map(|s| 8.0 * bulk.record.written as f64 / s);
+    let put_rates: Option<Vec<f64>> = bulks.iter().map(put).collect();
+    let put_rate: Option<f64> = put_rates.as_ref().map(|rates| rates.iter().sum());
     let goodput = rates.as_ref().and_then(|_| together(bulks, world.now));
     let senders = || bulks.iter().map(|bulk| (bulk.hosts()[0], bulk.sender()));
     let totals = totals(world, senders());
@@ -177,6 +180,8 @@ fn of_streams(plan: &Plan, world: &World, flow: &Flow, streams: &Streams) -> Met
         ("goodput_min".into(), all(|rates| rates.iter().copied().reduce(f64::min))),
         ("goodput_max".into(), all(|rates| rates.iter().copied().reduce(f64::max))),
         ("goodput_stddev".into(), all(stddev)),
+        ("put_rate".into(), put_rate),
+        ("put_rate_mean".into(), put_rates.as_deref().and_then(mean)),
         ("jain".into(), all(jain)),
         ("seconds".into(), duration(bulks).filter(|_| is_complete)),
         ("ceiling".into(), ceiling),
@@ -190,18 +195,20 @@ fn of_streams(plan: &Plan, world: &World, flow: &Flow, streams: &Streams) -> Met
     ])
 }
 
-/// The rate of the receiver's cable, or its segment, in bits per second.
+/// The rate of the receiver's cables, or its segment, in bits per second.
 fn receiver_rate(plan: &Plan, flow: &Flow) -> Option<f64> {
-    match flow.route {
-        Route::Switches { to, .. } => {
-            let rate = match plan.lab.machines[to].plug {
-                Plug::Cable(cable) => cable.rate,
-                Plug::Station(station) => plan.lab.segments[station.segment].rate,
-            };
-            Some(rate.as_bps() as f64)
-        }
-        Route::Bond { .. } => None,
+    let Route::Switches { to, .. } = flow.route else { return None };
+    let machine = &plan.lab.machines[to];
+    if let Some(cards) = &machine.bond {
+        return Some(
+            cards.links.iter().map(|link| plan.links[*link].rate.up.as_bps() as f64).sum(),
+        );
     }
+    let rate = match machine.plug {
+        Plug::Cable(cable) => cable.rate,
+        Plug::Station(station) => plan.lab.segments[station.segment].rate,
+    };
+    Some(rate.as_bps() as f64)
 }
 
 /// From the first connection asked for to the last byte received.
@@ -340,6 +347,7 @@ fn meets_marks(plan: &Plan, flow: &Flow) -> bool {
 fn members<'w>(world: &'w World, looks: &'w Looks) -> impl Iterator<Item = &'w Bulk> {
     looks.flows.iter().flat_map(|flow| match &world.apps[*flow] {
         App::Streams(streams) => streams.bulks.as_slice(),
+        App::Bulk(bulk) => std::slice::from_ref(&**bulk),
         _ => &[],
     })
 }

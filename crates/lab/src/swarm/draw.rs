@@ -230,6 +230,7 @@ fn flow(rng: &mut Rng, index: u64, mtu: u16) -> Flow {
         route: Route::Bond { bond: 0, direction },
         start: Duration::from_millis(rng.below(5_000)),
         start_jitter: Duration::ZERO,
+        stagger: Duration::ZERO,
         app: App::Bulk(Bulk {
             bytes: Some(bytes),
             lasts: None,
@@ -259,6 +260,7 @@ fn ping(rng: &mut Rng, mtu: u16) -> Flow {
         route: Route::Bond { bond: 0, direction },
         start: Duration::from_millis(rng.below(5_000)),
         start_jitter: Duration::ZERO,
+        stagger: Duration::ZERO,
         app: App::Ping(Ping {
             interval: Duration::from_millis(rng.between(50, 2_000)),
             size: rng.below(u64::from(mtu - ECHO_HEADERS) + 1) as u16,

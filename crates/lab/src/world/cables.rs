@@ -3,7 +3,7 @@
 use super::{Source, World};
 use crate::fabric::End;
 use crate::fabric::address::{Destination, destination, source};
-use trunkline_core::frame::Frame;
+use trunkline_core::frame::{Frame, LinkId};
 use trunkline_core::link::Started;
 use trunkline_core::work::DropReason;
 
@@ -28,7 +28,7 @@ impl World {
         self.arm_arrival(cable);
     }
 
-    fn arm_arrival(&mut self, cable: usize) {
+    pub(super) fn arm_arrival(&mut self, cable: usize) {
         let next = self.fabric.cables[cable].channel.wire().next_arrival();
         self.arm(Source::Arrival(cable), next);
     }
@@ -66,7 +66,7 @@ impl World {
                 if let Some(frame) = next {
                     self.start_on(cable, frame);
                 }
-                self.machine_sent(host, link);
+                self.machine_sent(host, link, bytes);
             }
             End::Host(host) => {
                 this.unreported += bytes;
@@ -92,7 +92,10 @@ impl World {
         match known {
             // Whoever it is for has heard it where it comes from (IEEE 802.1D, 7.7.1).
             Some(port) if port == from => self.cx.drop_frame(frame, DropReason::NotForUs),
-            Some(port) => self.forward_to(switch, port, frame),
+            Some(port) => match self.fabric.port_for(&self.cx, switch, port, frame) {
+                Some(port) => self.forward_to(switch, port, frame),
+                None => self.cx.drop_frame(frame, DropReason::NoMember),
+            },
             None => self.flood(switch, from, to, frame),
         }
     }
@@ -103,6 +106,9 @@ impl World {
         let this = &self.fabric.switches[switch];
         let ports = if to == Destination::All || this.learns() { this.len() } else { 0 };
         for port in (0..ports).filter(|port| *port != from) {
+            if !self.fabric.floods(switch, port, from) {
+                continue;
+            }
             let copy = self.cx.frames.duplicate(frame);
             self.forward_to(switch, port, copy);
         }
@@ -121,9 +127,11 @@ impl World {
         this.push(self.now, &mut self.cx, port, frame);
     }
 
-    /// The processor of a host is done with a frame for its cable.
-    pub(super) fn give_cable(&mut self, host: usize, frame: Frame) {
-        let Some(cable) = self.fabric.cards.get(host).copied().flatten() else {
+    /// The processor of a host is done with a frame for one of its cables.
+    pub(super) fn give_cable(&mut self, host: usize, link: LinkId, frame: Frame) {
+        let cables = self.fabric.cards.get(host).map_or(&[][..], Vec::as_slice);
+        let mut cables = cables.iter().copied();
+        let Some(cable) = cables.find(|cable| self.fabric.cables[*cable].link == link) else {
             return self.cx.drop_frame(frame, DropReason::NoMember);
         };
         match self.fabric.cables[cable].channel.idle() {
@@ -132,9 +140,9 @@ impl World {
         }
     }
 
-    /// Asks a host for a burst for its card. Answers whether it had one.
-    pub(super) fn serve_card(&mut self, host: usize) -> bool {
-        let Some(cable) = self.fabric.idle_card(host) else {
+    /// Asks a host for a burst for one of its cards. Answers whether it had one.
+    pub(super) fn serve_card(&mut self, host: usize, card: usize) -> bool {
+        let Some(cable) = self.fabric.idle_card(host, card) else {
             return false;
         };
         let link = self.fabric.cables[cable].link;

@@ -41,8 +41,13 @@ impl World {
     }
 
     /// A card of a host that takes time has sent a frame.
-    pub(super) fn machine_sent(&mut self, host: usize, link: LinkId) {
+    pub(super) fn machine_sent(&mut self, host: usize, link: LinkId, bytes: u64) {
         let now = self.now;
+        if self.has_several_cards(host) {
+            let before = Counts::of(&self.cx.work);
+            self.hosts[host].handle_transmitted(now, &mut self.cx, link, bytes);
+            self.note_built(host, before);
+        }
         let machine = self.machines[host].as_mut().expect("a host that takes time");
         machine.frame_sent(now, link);
         self.turn(host);
@@ -167,16 +172,23 @@ impl World {
 
     /// Takes a packet for the first card whose driver has room.
     fn fill_driver(&mut self, host: usize, job: Job) -> Option<Duration> {
-        for at in 0..self.ports[host].len() {
-            let (link, _) = self.ports[host][at];
-            if self.links[link].up
-                && let Some(cost) = self.take_packet(host, job, LinkId(link as u16))
-            {
+        let (ports, cards) = (self.ports[host].len(), self.fabric.cards_of(host));
+        // In turn, so that packets leave in the order a bond has spread them.
+        let first = self.machines[host].as_ref().map_or(0, |machine| machine.next_card);
+        for at in (0..ports + cards).map(|at| (first + at) % (ports + cards)) {
+            let link = match at.checked_sub(ports) {
+                None if !self.links[self.ports[host][at].0].up => continue,
+                None => LinkId(self.ports[host][at].0 as u16),
+                Some(card) => self.fabric.cables[self.fabric.cards[host][card]].link,
+            };
+            if let Some(cost) = self.take_packet(host, job, link) {
+                if let Some(machine) = &mut self.machines[host] {
+                    machine.next_card = at + 1;
+                }
                 return Some(cost);
             }
         }
-        let card = self.fabric.cards.get(host).copied().flatten()?;
-        self.take_packet(host, job, self.fabric.cables[card].link)
+        None
     }
 
     fn take_packet(&mut self, host: usize, job: Job, link: LinkId) -> Option<Duration> {
@@ -193,12 +205,17 @@ impl World {
             cost = Some(cost.unwrap_or(Duration::ZERO) + handed);
             bytes += len as u64;
         }
-        if cost.is_some() {
+        if cost.is_some() && !self.has_several_cards(host) {
             // It is the driver's now, whose queue decides when there is room for the next.
             self.hosts[host].handle_transmitted(self.now, &mut self.cx, link, bytes);
         }
         self.note_built(host, before);
         cost
+    }
+
+    /// Whether a host's bond has to know which of its cards has sent how much.
+    fn has_several_cards(&self, host: usize) -> bool {
+        self.ports[host].len() + self.fabric.cards_of(host) > 1
     }
 
     /// The processor is done with a frame: it is the card's.
@@ -213,7 +230,7 @@ impl World {
                 self.links[index].lanes[lane].handed.push_back(frame);
                 self.begin_next(index, lane);
             }
-            None => self.give_cable(host, frame),
+            None => self.give_cable(host, link, frame),
         }
     }
 }

@@ -107,7 +107,7 @@ mod tests {
         ip.emit(&mut packet);
         let before = world.cx.work.frames_received;
         let frame = world.cx.frames.insert(&packet, 0);
-        let card = world.fabric.cards[from].expect("a card");
+        let card = world.fabric.cards[from][0];
         world.start_on(card, frame);
         let end = world.now + Duration::from_millis(10);
         while world.step(end) {}
@@ -156,7 +156,7 @@ mod tests {
     fn a_frame_takes_its_time_and_the_way_to_the_far_end() {
         let segment = "[[lab.segment]]\nname = \"s\"\nrate = \"10mbit\"\npropagation = \"5us\"\n";
         let mut world = world(segment, "{ to = \"s\" }");
-        let card = world.fabric.cards[0].expect("a card");
+        let card = world.fabric.cards[0][0];
         let frame = world.cx.frames.insert(&[0; 46], 0);
         world.start_on(card, frame);
         let mut last = Instant::ZERO;

@@ -2,7 +2,7 @@
 
 use super::{Scope, lab};
 use crate::diagnostic::{Problem, Problems, nearest};
-use crate::model::{App, Flow, Group, Route};
+use crate::model::{App, Flow, Group};
 use crate::overlay::matches_glob;
 use crate::reader::{self, Section};
 use crate::tree::Node;
@@ -57,16 +57,14 @@ fn group(
     Some(Group { name: name?, flows: members, interval })
 }
 
-/// The flows that names and patterns stand for: files over switches.
+/// The flows that names and patterns stand for: files.
 fn members(
     nodes: &[Node],
     key: &str,
     flows: &[Option<Flow>],
     problems: &mut Problems,
 ) -> Vec<usize> {
-    let fits = |flow: &Flow| {
-        matches!(flow.app, App::Bulk(_)) && matches!(flow.route, Route::Switches { .. })
-    };
+    let fits = |flow: &Flow| matches!(flow.app, App::Bulk(_));
     let names: Vec<&str> =
         flows.iter().flatten().filter(|flow| fits(flow)).map(|f| f.name.as_str()).collect();
     let mut chosen = Vec::new();
@@ -77,7 +75,7 @@ fn members(
         };
         let found: Vec<usize> = (0..flows.len()).filter(|i| is_meant(&flows[*i])).collect();
         if found.is_empty() && flows.iter().all(Option::is_some) {
-            let message = format!("there is no bulk flow `{pattern}` between hosts at switches");
+            let message = format!("there is no bulk flow `{pattern}`");
             let mut problem = Problem::new(node.place, key, message).found(pattern);
             problem.accepted = names.iter().map(|name| (*name).to_owned()).collect();
             problem.nearest = nearest(pattern, &names);

@@ -3,10 +3,10 @@
 use super::app::{self, Way};
 use super::network::{Network, network};
 use super::route::{self, Ends};
-use super::{EXPERIMENT_LAB_KEYS, Scope, all, group, segment, tcp};
+use super::{EXPERIMENT_LAB_KEYS, Scope, all, group, port_group, segment, tcp};
 use crate::diagnostic::{Problem, Problems};
 use crate::metric::{self, Owner};
-use crate::model::{App, Bond, Chip, Expect, Fault, FaultKind, Flow, Lab, LinkKind, Route};
+use crate::model::{App, Bond, Chip, Expect, Fault, FaultKind, Flow, Lab, Link, LinkKind, Route};
 use crate::reader::{self, Section, Taken, Unfit};
 use crate::source::Place;
 use crate::tree::Node;
@@ -26,7 +26,7 @@ pub(super) fn lab(
     section: Option<Section<'_>>,
     place: Place,
     scope: &mut Scope,
-    bonds: &[Bond],
+    (links, bonds): (&[Link], &[Bond]),
     problems: &mut Problems,
 ) -> Option<Lab> {
     let empty = crate::tree::Table::default();
@@ -46,7 +46,8 @@ pub(super) fn lab(
     let chips = chips(&mut s, scope, problems);
     let segments = segment::segments(&mut s, scope, &chips, problems);
     let faults = faults(&mut s, scope, problems);
-    let network = network(&mut s, scope, &segments, bonds, problems);
+    let network = network(&mut s, scope, &segments, (links, bonds), problems);
+    port_group::check_segments(&network.machines, &segments, links, place, problems);
     let ends = Ends { bonds, network: &network };
     let flows = s.sections(problems, "flow");
     let flows: Vec<Option<Flow>> =
@@ -217,6 +218,8 @@ fn flow(
         Route::Switches { .. } => Way::Switches,
     });
     let start_jitter = start_jitter(&mut s, route.as_ref(), problems);
+    let stagger = s.or(problems, "stagger", Duration::ZERO, reader::duration);
+    of_switches("stagger", &mut s, route.as_ref(), problems);
     let app = match s.section(problems, "app") {
         Some(section) => app::app(section, mtu, way, problems),
         None => {
@@ -244,7 +247,7 @@ fn flow(
     s.node("count");
     s.finish(problems);
     let (name, from, to, route) = (name?, from?, to?, route?);
-    Some(Flow { name, from, to, route, start, start_jitter, app: app?, tcp })
+    Some(Flow { name, from, to, route, start, start_jitter, stagger, app: app?, tcp })
 }
 
 /// By how much senders of one flow differ in when they begin: clocks are never quite the same.
@@ -253,12 +256,22 @@ fn start_jitter(s: &mut Section<'_>, route: Option<&Route>, problems: &mut Probl
         Some(Route::Switches { from, .. }) if from.len() > 1 => START_JITTER,
         _ => Duration::ZERO,
     };
-    if let (Some(node), Some(Route::Bond { .. })) = (s.node("start_jitter"), route) {
-        let message = "`start_jitter` is for flows between hosts";
-        let problem = Problem::new(node.place, s.key("start_jitter"), message);
+    of_switches("start_jitter", s, route, problems);
+    s.or(problems, "start_jitter", default, reader::duration)
+}
+
+/// A key that only a flow between hosts at switches has.
+fn of_switches(
+    key: &'static str,
+    s: &mut Section<'_>,
+    route: Option<&Route>,
+    problems: &mut Problems,
+) {
+    if let (Some(node), Some(Route::Bond { .. })) = (s.node(key), route) {
+        let message = format!("`{key}` is for flows between hosts");
+        let problem = Problem::new(node.place, s.key(key), message);
         problems.push(problem.accepted(["`start`"]));
     }
-    s.or(problems, "start_jitter", default, reader::duration)
 }
 
 fn expect(mut s: Section<'_>, owners: &[(&str, Owner)], problems: &mut Problems) -> Option<Expect> {

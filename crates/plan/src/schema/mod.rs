@@ -14,6 +14,7 @@ mod lab;
 mod link;
 mod network;
 mod one_way;
+mod port_group;
 mod queue;
 mod route;
 mod segment;
@@ -171,7 +172,8 @@ pub(crate) fn plan(root: &Table, place: Place, problems: &mut Problems) -> Optio
         one_way::check(links, bonds, root, problems);
     }
     let lab = top.section(problems, "lab");
-    let lab = lab::lab(lab, place, &mut scope, parts, problems);
+    let known = (links.as_deref().unwrap_or_default(), parts);
+    let lab = lab::lab(lab, place, &mut scope, known, problems);
     for key in EXPERIMENT_KEYS {
         top.node(key);
     }

@@ -1,11 +1,12 @@
 //! `[[lab.switch]]` and `[[lab.host]]`: full-duplex Ethernet, and hosts on segments.
 
+use super::port_group::{self, Plugged};
 use super::queue::{Place as QueuePlace, queue};
 use super::{Scope, cpu, station};
 use crate::diagnostic::{Problem, Problems, nearest};
-use crate::model::{Bond, Discipline, Segment};
+use crate::model::{Bond, Discipline, Link, Segment};
 use crate::network::{
-    self, Cable, Learning, Machine, Memory, Plug, PortClass, PortQueue, Switch, Waiting,
+    self, Cable, Learning, Machine, Memory, Plug, PortClass, PortGroup, PortQueue, Switch, Waiting,
 };
 use crate::reader::{self, Section, Taken, Unfit};
 use crate::source::Place;
@@ -14,6 +15,7 @@ use trunkline_core::queue::shared::Alpha;
 use trunkline_core::queue::{Limit, Sharing};
 use trunkline_core::time::Duration;
 use trunkline_core::units::BitRate;
+use trunkline_core::wire::mac::Mac;
 
 const POLICIES: [(&str, ()); 1] = [("dynamic-threshold", ())];
 const SHARINGS: [(&str, Sharing); 2] = [("drr", Sharing::Drr), ("strict", Sharing::Strict)];
@@ -35,6 +37,8 @@ pub(super) struct Network {
     pub(super) machines: Vec<Machine>,
     /// The names of the segments.
     pub(super) segments: Vec<String>,
+    /// Positions of the bonds that lead to a switch.
+    pub(super) plugged: Vec<usize>,
     /// Whether a switch or machine was left out because it is wrong.
     pub(super) is_partial: bool,
 }
@@ -43,7 +47,7 @@ pub(super) fn network(
     s: &mut Section<'_>,
     scope: &mut Scope,
     segments: &[Segment],
-    bonds: &[Bond],
+    (links, bonds): (&[Link], &[Bond]),
     problems: &mut Problems,
 ) -> Network {
     let sections = s.sections(problems, "switch");
@@ -53,27 +57,45 @@ pub(super) fn network(
         .collect();
     let segments = segments.iter().map(|segment| segment.name.clone()).collect();
     let mut network = Network { segments, ..Network::default() };
-    let mut places = Vec::new();
-    let count = sections.len();
+    let (mut places, mut group_places) = (Vec::new(), Vec::new());
+    let (place, count) = (sections.first().map_or(s.place, |s| s.place), sections.len());
     for section in sections {
         let place = section.table().node("link").map_or(section.place, |node| node.place);
-        if let Some((switch, rate)) = switch(section, &names, scope, problems) {
+        if let Some((switch, rate, groups)) = switch(section, &names, scope, problems) {
             network.switches.push(switch);
             places.push((place, rate));
+            group_places.push(groups);
         }
     }
+    let plugged = port_group::plugged(&names, links, bonds, place, problems);
+    network.plugged = plugged.iter().map(|bond| bond.cards.bond).collect();
     network.is_partial = network.switches.len() < count;
     if !network.is_partial {
         check_loops(&network.switches, &places, problems);
     }
+    let known = Known { names: &names, ports: &places, plugged: &plugged };
+    let mut described: Vec<String> = Vec::new();
     for section in s.sections(problems, "host") {
-        if cpu::is_end(&section, bonds) {
+        described.extend(section.table().name().map(str::to_owned));
+        let is_plugged =
+            plugged.iter().any(|bond| Some(bond.name.as_str()) == section.table().name());
+        if !is_plugged && cpu::is_end(&section, bonds) {
             cpu::end(section, scope, problems);
             continue;
         }
-        let machine = machine(section, &names, &network, &places, scope, problems);
+        let machine = machine(section, &network, &known, scope, problems);
         network.is_partial |= machine.is_none();
         network.machines.extend(machine);
+    }
+    for bond in plugged.iter().filter(|bond| !described.contains(&bond.name)) {
+        scope.claim("host", &bond.name, place, problems);
+        network.is_partial |= bond.cable.is_none();
+        let (name, cards) = (bond.name.clone(), Some(bond.cards.clone()));
+        let plug = bond.cable.map(Plug::Cable);
+        network.machines.extend(plug.map(|plug| Machine { name, plug, bond: cards, mac: None }));
+    }
+    if !network.is_partial {
+        port_group::check(&network.switches, &group_places, &plugged, bonds, place, problems);
     }
     let machines = network.machines.iter();
     scope.ports = machines.filter_map(|m| network::port_name(&network.switches, m)).collect();
@@ -83,12 +105,22 @@ pub(super) fn network(
 /// What a port's rate was said to be, if it was.
 type PortRate = Option<BitRate>;
 
+/// What is known when hosts are read.
+struct Known<'k> {
+    /// The names of all switches.
+    names: &'k [String],
+    /// Where the switches say their rate, and what it is.
+    ports: &'k [(Place, PortRate)],
+    /// The bonds that lead to them.
+    plugged: &'k [Plugged],
+}
+
 fn switch(
     mut s: Section<'_>,
     names: &[String],
     scope: &mut Scope,
     problems: &mut Problems,
-) -> Option<(Switch, PortRate)> {
+) -> Option<(Switch, PortRate, Vec<Place>)> {
     let name = super::lab::name(&mut s, "switch", scope, problems);
     let memory = s.section(problems, "buffer").map(|s| memory(s, problems));
     let room = memory.flatten().map_or(PORT_BYTES, |memory| memory.bytes);
@@ -103,14 +135,16 @@ fn switch(
         true => Learning::Learns,
         false => Learning::Known,
     };
+    let groups = port_group::groups(&mut s, scope, problems);
     s.node("count");
-    s.later(&["lag", "trunk"]);
     s.finish(problems);
+    let (groups, places): (Vec<PortGroup>, Vec<Place>) = groups.into_iter().unzip();
     let uplink = match uplink {
         Some(cable) => Some(cable?),
         None => None,
     };
-    Some((Switch { name: name?, memory: memory.flatten(), queue, learning, uplink }, rate))
+    let memory = memory.flatten();
+    Some((Switch { name: name?, memory, queue, learning, uplink, groups }, rate, places))
 }
 
 const fn drop_tail(limit: Limit) -> Waiting {
@@ -244,19 +278,27 @@ fn cable(
 
 fn machine(
     mut s: Section<'_>,
-    names: &[String],
     network: &Network,
-    places: &[(Place, PortRate)],
+    known: &Known<'_>,
     scope: &mut Scope,
     problems: &mut Problems,
 ) -> Option<Machine> {
     let name = super::lab::name(&mut s, "host", scope, problems);
     let place = s.node("link").map_or(s.place, |node| node.place);
     let key = s.key("link");
-    let plug = match link(&mut s, "a host has one card", problems) {
-        Some(section) => plug(section, names, &network.segments, problems),
-        None if s.node("link").is_some() => None,
-        None => {
+    let mac = s.opt(problems, "mac", mac);
+    let bond = known.plugged.iter().find(|bond| Some(&bond.name) == name.as_ref());
+    let plug = match (link(&mut s, "a host has one card", problems), bond) {
+        (Some(section), None) => plug(section, known.names, &network.segments, problems),
+        (None, Some(bond)) => bond.cable.map(Plug::Cable),
+        (Some(_), Some(_)) => {
+            let message = "a bond leads from this host to a switch already";
+            let problem = Problem::new(place, key.as_str(), message);
+            problems.push(problem.accepted(["no `link`", "a bond between hosts only"]));
+            None
+        }
+        (None, None) if s.node("link").is_some() => None,
+        (None, None) => {
             let problem = Problem::new(s.place, s.key("link"), "`link` is missing");
             let forms = [
                 "link = { to = \"SWITCH\", rate = \"10gbit\", delay = \"5us\" }",
@@ -269,9 +311,10 @@ fn machine(
     s.node("count");
     cpu::cpu(&mut s, scope, problems);
     s.finish(problems);
-    let plug = plug?;
-    let Plug::Cable(cable) = plug else { return Some(Machine { name: name?, plug }) };
-    let port = places.get(cable.to).filter(|_| !network.is_partial).and_then(|(_, rate)| *rate);
+    let machine = Machine { name: name?, plug: plug?, bond: bond.map(|b| b.cards.clone()), mac };
+    let Plug::Cable(cable) = machine.plug else { return Some(machine) };
+    let port =
+        known.ports.get(cable.to).filter(|_| !network.is_partial).and_then(|(_, rate)| *rate);
     if let Some(rate) = port.filter(|rate| *rate != cable.rate) {
         let message = "a cable has one rate at both ends: that of the switch's port is another";
         let problem = Problem::new(place, key, message);
@@ -281,7 +324,17 @@ fn machine(
     if let Some(switch) = network.switches.get(cable.to).filter(|_| !network.is_partial) {
         check_marks(switch, &cable, place, problems);
     }
-    Some(Machine { name: name?, plug })
+    Some(machine)
+}
+
+/// The address of one card.
+fn mac(node: &Node) -> Taken<Mac> {
+    let unfit = |message| Unfit::new(message, "six bytes such as \"00:0e:0c:00:00:01\"");
+    let mac = Mac::parse(&reader::text(node)?).ok_or_else(|| unfit("is no Ethernet address"))?;
+    match mac.is_one_card() {
+        true => Ok(mac),
+        false => Err(unfit("is the address of a group, not of one card")),
+    }
 }
 
 /// `link` of a machine: a cable to a switch, or a segment.

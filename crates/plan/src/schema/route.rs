@@ -19,13 +19,19 @@ impl Ends<'_> {
     /// The ends of bonds and the machines, each once.
     fn names(&self) -> Vec<String> {
         let mut names: Vec<String> = Vec::new();
-        let ends = self.bonds.iter().flat_map(|bond| &bond.ends);
+        let ends = self.between_hosts().flat_map(|(_, bond)| &bond.ends);
         for name in ends.chain(self.network.machines.iter().map(|machine| &machine.name)) {
             if !names.contains(name) {
                 names.push(name.clone());
             }
         }
         names
+    }
+
+    /// The bonds that lead to no switch, with their positions.
+    fn between_hosts(&self) -> impl Iterator<Item = (usize, &Bond)> {
+        let bonds = self.bonds.iter().enumerate();
+        bonds.filter(|(index, _)| !self.network.plugged.contains(index))
     }
 
     /// The positions of the machines a name or a pattern stands for.
@@ -111,7 +117,7 @@ fn route(
     problems: &mut Problems,
 ) -> Option<Route> {
     let wanted = s.opt(problems, "bond", reader::name);
-    let over = over_bond(wanted.as_deref(), from, to, ends.bonds);
+    let over = over_bond(wanted.as_deref(), from, to, ends);
     if over.is_some() {
         return over;
     }
@@ -131,15 +137,15 @@ fn route(
                               not both are hosts at switches"
             ),
         };
-        let pairs: Vec<String> = ends.bonds.iter().map(|b| b.ends.join(" and ")).collect();
+        let pairs: Vec<String> = ends.between_hosts().map(|(_, b)| b.ends.join(" and ")).collect();
         let problem = Problem::new(place, s.key("to"), message).found(to);
         problems.push(problem.accepted(pairs));
     }
     None
 }
 
-fn over_bond(wanted: Option<&str>, from: &str, to: &str, bonds: &[Bond]) -> Option<Route> {
-    bonds.iter().enumerate().find_map(|(i, bond)| {
+fn over_bond(wanted: Option<&str>, from: &str, to: &str, ends: &Ends<'_>) -> Option<Route> {
+    ends.between_hosts().find_map(|(i, bond)| {
         let [first, second] = &bond.ends;
         let direction = match (from, to) {
             (f, t) if f == first && t == second => Direction::Up,

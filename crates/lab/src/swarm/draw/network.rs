@@ -61,7 +61,7 @@ fn switch(rng: &mut Rng, index: usize, mtu: u16) -> Switch {
         _ => PortQueue::One(waiting(rng)),
     };
     let learning = [Learning::Known, Learning::Learns][rng.below(2) as usize];
-    Switch { name: format!("switch{index}"), memory, queue, uplink, learning }
+    Switch { name: format!("switch{index}"), memory, queue, uplink, learning, groups: Vec::new() }
 }
 
 fn quantum(rng: &mut Rng) -> u32 {
@@ -75,7 +75,8 @@ fn waiting(rng: &mut Rng) -> Waiting {
 
 fn machine(rng: &mut Rng, index: usize, switches: usize, mtu: u16) -> Machine {
     let to = rng.below(switches as u64) as usize;
-    Machine { name: format!("host{index}"), plug: Plug::Cable(cable(rng, to, mtu)) }
+    let plug = Plug::Cable(cable(rng, to, mtu));
+    Machine { name: format!("host{index}"), plug, bond: None, mac: None }
 }
 
 fn flow(rng: &mut Rng, index: u64, machines: usize, mtu: u16) -> Flow {
@@ -103,6 +104,7 @@ fn flow(rng: &mut Rng, index: u64, machines: usize, mtu: u16) -> Flow {
         route: Route::Switches { from, to },
         start: Duration::from_millis(rng.below(2_000)),
         start_jitter: Duration::from_micros(rng.below(1_000)),
+        stagger: Duration::ZERO,
         app,
         tcp,
     }
