@@ -252,8 +252,8 @@ mod tests {
             (Item::CopyAndChecksum, 1408, 275),
             (Item::Bus, 1448, 300),
         ] {
-            let taken = (nanos(item, bytes) + 501) / 1000;
-            assert_eq!(taken, micros, "{item:?}");
+            let off = nanos(item, bytes).abs_diff(1000 * micros);
+            assert!(off < 600, "{item:?} is off by {off} ns");
         }
     }
 }
