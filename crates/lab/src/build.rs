@@ -11,6 +11,7 @@ use crate::cabling::{fabric, place};
 use crate::cpu::Machine;
 use crate::fabric::address::address;
 use crate::look::Looks;
+use crate::one_way;
 use crate::queueing::queue_of;
 use crate::world::{Fault, Lane, Link, World};
 use std::collections::BTreeSet;
@@ -21,7 +22,7 @@ use trunkline_core::frame::LinkId;
 use trunkline_core::host::{BindError, Host, InterfaceId, NetworkConfig};
 use trunkline_core::link::channel::{Channel, ChannelConfig, Clocking};
 use trunkline_core::link::wire::WireConfig;
-use trunkline_core::link::{Chip, Csma, Medium, Pacer};
+use trunkline_core::link::{Chip, Csma, Medium, Pacer, ReceiveRing};
 use trunkline_core::queue::Limit;
 use trunkline_core::rng::Rng;
 use trunkline_core::time::{Duration, Instant};
@@ -41,28 +42,26 @@ pub fn world(plan: &Plan, seed: u64) -> World {
     // framing may have to escape, are no reason to differ.
     let rng = Rng::new(if plan.has_randomness() { seed } else { 0 });
     let mut cx = Context::new();
-    let ends = plan.bonds.iter().flat_map(|bond| &bond.ends);
-    let machines = plan.lab.machines.iter().map(|machine| &machine.name);
-    let mut unique: Vec<&str> = Vec::new();
-    for name in ends.chain(machines).map(String::as_str) {
-        if !unique.contains(&name) {
-            unique.push(name);
-        }
-    }
+    let names = host_names(plan);
     let mut hosts: Vec<Host> =
-        unique.iter().map(|name| Host::new(rng.fork("host").fork(name))).collect();
-    let host_of = |name: &str| unique.iter().position(|known| *known == name).unwrap_or(0);
+        names.iter().map(|name| Host::new(rng.fork("host").fork(name))).collect();
+    let host_of = |name: &str| names.iter().position(|known| *known == name).unwrap_or(0);
     let mut links: Vec<Option<Link>> = plan.links.iter().map(|_| None).collect();
     let addresses = addresses(plan);
     for (index, bond) in plan.bonds.iter().enumerate() {
         let ends = [host_of(&bond.ends[0]), host_of(&bond.ends[1])];
         let interfaces = attach(plan, index, addresses[index], &ends, &mut hosts, &rng);
+        one_way::filter_ways(plan, bond, &mut hosts, ends, interfaces);
         for &member in &bond.members {
             let lanes = [0, 1].map(|lane| {
                 let config = plan.member_config(index, member, lane, trunk::MEMBER_QUEUE);
                 let channel = channel(plan, bond.mtu, member, lane, &rng);
                 let pacer = pacer(&plan.links[member], lane);
-                Lane::new(channel, pacer, ends[lane], ends[1 - lane], interfaces[lane], config)
+                let (from, to) = (ends[lane], ends[1 - lane]);
+                let ring = plan.links[member].ring.filter(|_| config.direction.sends());
+                let mut lane = Lane::new(channel, pacer, from, to, interfaces[lane], config);
+                lane.ring = ring.map(ReceiveRing::new);
+                lane
             });
             let medium = medium_of(plan, member);
             let skip = plan.links[member].header_len() as usize;
@@ -104,21 +103,38 @@ pub fn world(plan: &Plan, seed: u64) -> World {
     world
 }
 
-/// The chips, then the Ethernet segments.
+/// The names of all hosts, each once: the ends of bonds, then the machines at switches and segments.
+fn host_names(plan: &Plan) -> Vec<&str> {
+    let ends = plan.bonds.iter().flat_map(|bond| &bond.ends);
+    let machines = plan.lab.machines.iter().map(|machine| &machine.name);
+    let mut names: Vec<&str> = Vec::new();
+    for name in ends.chain(machines).map(String::as_str) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
+}
+
+/// The chips, then the Ethernet segments, then the cables.
 fn media(plan: &Plan, rng: &Rng) -> Vec<Medium> {
     let chips = plan.lab.chips.iter().map(|chip| Medium::Chip(Chip::new(chip.rate)));
     let segment = |segment: &model::Segment| {
         let rng = rng.fork("segment").fork(&segment.name);
         Medium::Cable(Box::new(Csma::new(segment.rate, segment.layout, rng)))
     };
-    chips.chain(plan.lab.segments.iter().map(segment)).collect()
+    let cables = one_way::cables(plan).filter_map(|link| one_way::medium(plan, link));
+    chips.chain(plan.lab.segments.iter().map(segment)).chain(cables).collect()
 }
 
 /// The position among [`media`] of what a link shares with others.
 fn medium_of(plan: &Plan, link: usize) -> Option<usize> {
     let chips = plan.lab.chips.iter().map(|chip| &chip.links);
     let segments = plan.lab.segments.iter().map(|segment| &segment.links);
-    chips.chain(segments).position(|links| links.contains(&link))
+    let shared = plan.lab.chips.len() + plan.lab.segments.len();
+    let cable = || one_way::cables(plan).position(|cable| cable == link);
+    let shares = chips.chain(segments).position(|links| links.contains(&link));
+    shares.or_else(|| cable().map(|position| shared + position))
 }
 
 fn fault(fault: &model::Fault) -> Fault {
@@ -237,7 +253,7 @@ fn channel(plan: &Plan, mtu: u16, member: usize, lane: usize, rng: &Rng) -> Chan
         Discipline::DropTail => None,
         discipline => Some(queue_of(discipline, limit, config.rate, mtu, &rng)),
     };
-    let channel = Channel::new(config, rng);
+    let channel = one_way::channel(Channel::new(config, rng), link, lane);
     match queue {
         Some(queue) => channel.with_queue(queue),
         None => channel,
@@ -248,8 +264,9 @@ fn channel(plan: &Plan, mtu: u16, member: usize, lane: usize, rng: &Rng) -> Chan
 /// of a modem, tell nobody: what they are given is counted out at a rate, as on a machine.
 fn pacer(link: &model::Link, lane: usize) -> Option<Pacer> {
     let tells = match link.kind {
-        LinkKind::Serial => link.lab.modem.is_none(),
+        LinkKind::Serial | LinkKind::Device => link.lab.modem.is_none(),
         LinkKind::Ethernet => link.lab.rate.is_none(),
+        LinkKind::Cable => true,
         LinkKind::Udp => false,
     };
     (!tells).then(|| {
@@ -315,6 +332,7 @@ fn switched(
         let mut rng = rng.fork(&plan.lab.machines[machine].name);
         flow.start + Duration::from_nanos(rng.between(0, flow.start_jitter.as_nanos()))
     };
+    let times = [start(senders[0].0), warmup];
     let hosts: Vec<usize> = senders.iter().map(|(_, host)| *host).collect();
     match &flow.app {
         model::App::Ping(ping) => {
@@ -327,9 +345,7 @@ fn switched(
             let one = |(machine, host): &(usize, usize)| {
                 Bulk::new(*bulk, [*host, receiver], tcp.clone(), remote, start(*machine), warmup)
             };
-            let addresses = senders.iter().map(|(machine, _)| address(*machine).into());
-            let bulks = senders.iter().map(one).collect();
-            App::Streams(Streams::new(bulks, addresses.collect(), port))
+            App::Streams(streams(senders, one, port))
         }
         model::App::Requests(requests) => {
             let server = |(machine, host): &(usize, usize)| {
@@ -343,25 +359,22 @@ fn switched(
         model::App::Web(web) => {
             let (machine, host) = senders[0];
             world.hosts[host].listen(port, tcp.clone());
-            let times = [start(machine), warmup];
             App::Web(Box::new(Web::new(*web, [host, receiver], tcp.clone(), at(machine), times)))
         }
         model::App::Attempts(attempts) => {
             world.hosts[receiver].listen(port, tcp.clone());
-            let times = [start(senders[0].0), warmup];
             let attempts = Attempts::new(*attempts, hosts, receiver, tcp.clone(), remote, times);
             App::Attempts(Box::new(attempts))
         }
         model::App::Datagrams(datagrams) => {
             bind(&mut world.hosts[receiver], port);
-            let (to, times) = (SocketAddrV4::new(address(to), port), [start(senders[0].0), warmup]);
+            let to = SocketAddrV4::new(address(to), port);
             let rng = rng.fork("datagrams");
             let datagrams = Datagrams::new(datagrams.clone(), hosts, receiver, to, times, rng);
             App::Datagrams(Box::new(datagrams))
         }
         model::App::Messages(messages) => {
             world.hosts[receiver].listen(port, tcp.clone());
-            let times = [start(senders[0].0), warmup];
             let rng = rng.fork("messages");
             let (messages, tcp) = (*messages, tcp.clone());
             App::Messages(Box::new(Messages::new(
@@ -369,6 +382,16 @@ fn switched(
             )))
         }
     }
+}
+
+/// Files from several machines, by machine and host, of which each is as `one` says.
+fn streams(
+    senders: &[(usize, usize)],
+    one: impl Fn(&(usize, usize)) -> Bulk,
+    port: u16,
+) -> Streams {
+    let addresses = senders.iter().map(|(machine, _)| address(*machine).into());
+    Streams::new(senders.iter().map(one).collect(), addresses.collect(), port)
 }
 
 /// Gives a host a UDP socket, and what such need.

@@ -6,7 +6,7 @@ use crate::fabric::{Buffers, Cable, End, Fabric, Switch};
 use crate::queueing::queue_of;
 use std::net::Ipv4Addr;
 use trunkline_core::Context;
-use trunkline_core::bond::{Bond, BondConfig, IngressConfig, MemberConfig, Mode};
+use trunkline_core::bond::{Bond, BondConfig, IngressConfig, MemberConfig, Mode, Ways};
 use trunkline_core::frame::LinkId;
 use trunkline_core::host::Host;
 use trunkline_core::link::channel::{Channel, ChannelConfig, Clocking};
@@ -178,6 +178,7 @@ fn attach(host: &mut Host, card: Card, address: Ipv4Addr, cx: &mut Context) {
         link,
         rate: card.rate,
         weight: card.rate,
+        direction: Ways::Both,
         delay: card.delay,
         queue: CARD,
         priority: 0,

@@ -6,7 +6,7 @@
 //! | [`experiment`] | rows and variants of a plan, run over the cores and put together |
 //! | [`build`] | from a plan to a world |
 //! | [`world`] | the engine: hosts, links, chips and faults on one time line |
-//! | `cabling`, `fabric` | machines at switches: from the plan, and in the engine |
+//! | `cabling`, `fabric` | machines at switches and on segments: from the plan, and in the engine |
 //! | `cpu` | hosts that take time for what they do |
 //! | `queueing` | the queues of links and switches, from the plan |
 //! | `apps` | what opens connections, writes, reads and asks |
@@ -29,6 +29,7 @@ pub mod library;
 mod look;
 pub mod metrics;
 mod observe;
+mod one_way;
 pub mod pair;
 mod queueing;
 pub mod result;

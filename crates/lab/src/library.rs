@@ -107,6 +107,12 @@ pub const READY: &[Ready] = &[
         "where not to use Vegas: beside Reno in one queue"
     ),
     plan!(
+        "sb1000",
+        "published/sb1000.toml",
+        true,
+        "a one-way cable modem with a telephone return path: its limits and its common problems"
+    ),
+    plan!(
         "jacobson-sun3",
         "published/jacobson-sun3.toml",
         true,

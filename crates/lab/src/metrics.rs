@@ -2,6 +2,7 @@
 //! [`trunkline_plan::metric`], their meaning stands in `docs/plan.md`, section "Metrics".
 
 mod machine;
+mod one_way;
 mod segment;
 mod switched;
 
@@ -246,8 +247,8 @@ fn members<'a>(
 ) -> impl Iterator<Item = (BitRate, &'a model::Link)> {
     let way = flow.bond().map(|(bond, direction)| (&plan.bonds[bond].members, direction));
     let up = way.is_some_and(|(_, direction)| direction == model::Direction::Up);
-    way.into_iter().flat_map(|(members, _)| members).map(move |&member| {
-        let link = &plan.links[member];
+    let links = way.into_iter().flat_map(|(members, _)| members).map(|member| &plan.links[*member]);
+    links.filter(move |link| link.carries_from(usize::from(!up))).map(move |link| {
         let rate = if up { link.rate.up } else { link.rate.down };
         (rate, link)
     })
@@ -282,24 +283,27 @@ fn ping_metrics(ping: &ping::Ping, end: Instant) -> Metrics {
     ])
 }
 
-/// In the direction of the first flow over the link's bond; `dropped` is of both.
+/// In the one direction it carries, or in that of the first flow over the link's bond; `dropped` is of both.
 fn link_metrics(plan: &Plan, world: &World, index: usize, end: Instant) -> Metrics {
     let bond = plan.bonds.iter().position(|b| b.members.contains(&index)).unwrap_or(0);
     let ways = plan.lab.flows.iter().filter_map(model::Flow::bond);
     let first = ways.filter(|(over, _)| *over == bond).map(|(_, direction)| direction).next();
-    let lane = first.map_or(0, model::Direction::sender);
+    let way = plan.links[index].direction.or(first);
+    let lane = way.map_or(0, model::Direction::sender);
     let bytes = |link: usize| world.links[link].lanes[lane].channel.stats().bytes as f64;
     let total: f64 = plan.bonds[bond].members.iter().map(|&m| bytes(m)).sum();
     let busy = world.links[index].lanes[lane].channel.stats().busy.as_secs_f64();
     let seconds = end.as_secs_f64();
     let rates = plan.links[index].rate;
     let rate = if lane == 0 { rates.up } else { rates.down };
-    Metrics::from([
+    let mut metrics = Metrics::from([
         ("rate".into(), Some(rate.as_bps() as f64)),
         ("share".into(), (total > 0.0).then(|| bytes(index) / total)),
         ("utilisation".into(), (seconds > 0.0).then(|| busy / seconds)),
         ("dropped".into(), Some(dropped(world, index) as f64)),
-    ])
+    ]);
+    one_way::add(&mut metrics, plan, world, index, end);
+    metrics
 }
 
 /// Packets given up on a link, both ways: by its channels, and by the bonds at its ends.

@@ -5,6 +5,7 @@
 //! serves the hosts it touched until nothing moves any more.
 
 mod cables;
+mod lane;
 mod machine;
 mod segments;
 
@@ -14,81 +15,22 @@ use crate::fabric::Fabric;
 use crate::look::Looks;
 use crate::observe::Observer;
 use crate::tap::Tap;
-use std::collections::VecDeque;
 use trunkline_core::Context;
-use trunkline_core::bond::MemberConfig;
 use trunkline_core::deadlines::Deadlines;
 use trunkline_core::frame::{Burst, Frame, LinkChange, LinkId};
-use trunkline_core::host::{Event, Host, InterfaceId};
-use trunkline_core::link::channel::{Channel, Offered, Started};
-use trunkline_core::link::{Medium, Outcome, Pacer};
+use trunkline_core::host::{Event, Host};
+use trunkline_core::link::channel::{Offered, Started};
+use trunkline_core::link::{Medium, Outcome};
 use trunkline_core::time::{Duration, Instant};
 use trunkline_plan::model::FaultKind;
+
+pub(crate) use lane::Lane;
 
 /// Nobody has a connection yet.
 const NOBODY: u32 = u32::MAX;
 
 /// Events between two reports of progress.
 const STEPS_PER_REPORT: u32 = 16_384;
-
-/// One of a link's two directions.
-pub(crate) struct Lane {
-    pub(crate) channel: Channel,
-    /// What counts out what the sender hands over, where no transmitter of its own reports it.
-    pacer: Option<Pacer>,
-    /// Frames handed over by the sender that the channel has not taken.
-    handed: VecDeque<Frame>,
-    /// The host that sends into it, and the one it leads to.
-    pub(crate) from: usize,
-    pub(crate) to: usize,
-    /// The bond it belongs to at the sending host, and what to enslave it with.
-    pub(crate) interface: InterfaceId,
-    pub(crate) member: MemberConfig,
-}
-
-impl Lane {
-    pub(crate) fn new(
-        channel: Channel,
-        pacer: Option<Pacer>,
-        from: usize,
-        to: usize,
-        interface: InterfaceId,
-        member: MemberConfig,
-    ) -> Self {
-        Lane { channel, pacer, handed: VecDeque::new(), from, to, interface, member }
-    }
-
-    /// Whether the sender may hand over a burst.
-    fn is_free(&self) -> bool {
-        match &self.pacer {
-            Some(pacer) => pacer.is_idle(),
-            None => self.channel.idle() && self.handed.is_empty(),
-        }
-    }
-
-    /// Whether the channel has a queue of its own, which takes what is handed over at once.
-    const fn has_queue(&self) -> bool {
-        self.channel.config().queue.is_some()
-    }
-
-    /// When its pacer has something to tell.
-    fn counted_out(&self) -> Option<Instant> {
-        self.pacer.as_ref().and_then(Pacer::deadline)
-    }
-
-    fn next_timeout(&self) -> Option<Instant> {
-        let next = self.channel.next_timeout();
-        match self.counted_out() {
-            Some(paced) => Some(next.map_or(paced, |next| next.min(paced))),
-            None => next,
-        }
-    }
-
-    fn held_frames(&self) -> usize {
-        let sending = usize::from(!self.channel.idle());
-        self.handed.len() + sending + self.channel.queued() + self.channel.wire().len()
-    }
-}
 
 /// A link: a lane up and a lane down.
 pub(crate) struct Link {
@@ -276,6 +218,11 @@ impl World {
         for i in 0..self.faults.len() {
             self.arm(Source::Fault(i), Some(self.faults[i].down_at));
         }
+        for i in 0..self.media.len() {
+            if let Some(at) = self.media[i].next_finish() {
+                self.arm(Source::Medium(i), Some(at));
+            }
+        }
         for i in 0..self.looks.len() {
             self.arm(Source::Looks(i), Some(self.looks[i].next_at()));
         }
@@ -345,8 +292,9 @@ impl World {
         if has_finished {
             self.finish(link, lane);
         }
-        let mut is_armed = has_finished && !is_paced;
-        while let Some(frame) = self.links[link].lanes[lane].channel.poll_arrival(self.now) {
+        let this = &mut self.links[link].lanes[lane];
+        let mut is_armed = has_finished && !is_paced && this.ring.is_none();
+        while let Some(frame) = self.links[link].lanes[lane].poll_arrival(self.now, &mut self.cx) {
             self.arrived(link, lane, frame);
             is_armed = false;
         }
@@ -381,6 +329,12 @@ impl World {
                 self.links[link].lanes[lane].channel.give_up();
             }
             self.finish(link, lane);
+        }
+        while let Some((slot, frame)) = self.media[medium].poll_stray(self.now, &mut self.cx) {
+            let (link, lane) = (usize::from(slot) / 2, usize::from(slot) % 2);
+            let channel = &mut self.links[link].lanes[lane].channel;
+            channel.overhear(self.now, &mut self.cx, frame);
+            self.arm_lane(link, lane);
         }
         let next = self.media[medium].next_finish();
         self.arm(Source::Medium(medium), next);

@@ -246,14 +246,15 @@ mod tests {
     fn the_notes_packet_costs_what_the_note_says() {
         let table = CostTable::ready(&READY[0]);
         let nanos = |item, bytes| table.value(item) * bytes / 1000;
-        for (item, bytes, micros) in [
-            (Item::Copy, 1408, 193),
-            (Item::Checksum, 1448, 184),
-            (Item::CopyAndChecksum, 1408, 275),
-            (Item::Bus, 1448, 300),
+        // In tenths of a microsecond.
+        for (item, bytes, tenths) in [
+            (Item::Copy, 1408, 1925),
+            (Item::Checksum, 1448, 1838),
+            (Item::CopyAndChecksum, 1408, 2750),
+            (Item::Bus, 1448, 3000),
         ] {
-            let off = nanos(item, bytes).abs_diff(1000 * micros);
-            assert!(off < 600, "{item:?} is off by {off} ns");
+            let taken = (nanos(item, bytes) + 50) / 100;
+            assert!(taken.abs_diff(tenths) <= 1, "{item:?}: {taken}");
         }
     }
 }

@@ -135,6 +135,8 @@ pub const SEGMENT: [&str; 9] = [
 ];
 /// Metrics of a link.
 pub const LINK: [&str; 4] = ["rate", "share", "utilisation", "dropped"];
+/// Further metrics of a link that carries one way.
+pub const ONE_WAY: [&str; 6] = ["up", "refused", "overruns", "reading", "strays", "filtered"];
 
 /// What a metric can be asked of.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -199,7 +201,7 @@ impl Owner {
 
     fn metrics(self) -> Vec<&'static str> {
         match self {
-            Owner::Link => LINK.to_vec(),
+            Owner::Link => [&LINK[..], &ONE_WAY].concat(),
             Owner::Slow => HOST.to_vec(),
             Owner::Bond | Owner::Chip | Owner::Switch | Owner::Machine => Vec::new(),
             Owner::Segment => SEGMENT.to_vec(),

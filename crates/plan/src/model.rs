@@ -4,14 +4,18 @@
 //! text; the schema builds these values.
 
 mod bond;
+mod one_way;
 
 use crate::cpu::SlowHost;
 pub use crate::discipline::Discipline;
 pub use crate::network::Segment;
 use crate::network::{self, Machine, Switch};
+pub use one_way::{Cable, Others, OthersTo};
 use std::net::{IpAddr, SocketAddr};
 use trunkline_core::bond::Mode;
 use trunkline_core::bond::trunk::{Monitor, Reorder as Order};
+use trunkline_core::host::ReversePath;
+use trunkline_core::link::ReceiveRingConfig;
 use trunkline_core::link::framing::{Framing, HeaderCompression, LineCoding};
 use trunkline_core::link::modem::{Blocks, ModemConfig};
 use trunkline_core::queue::Limit;
@@ -48,12 +52,18 @@ pub struct Link {
     pub weight: BitRate,
     /// Largest packet in bytes, when the link has a limit of its own; with a tunnel's headers around it.
     pub mtu: Option<u16>,
+    /// The one way it carries; none where it carries both.
+    pub direction: Option<Direction>,
     /// Whether packets carry our header.
     pub trunk: Trunk,
     /// What a packet costs on the wire.
     pub framing: Framing,
     /// How virtual time treats it.
     pub lab: LinkLab,
+    /// What a cable and its modem are; every link of kind `cable` has it, and no other.
+    pub cable: Option<Cable>,
+    /// The receiving end's card, where its host has to read it.
+    pub ring: Option<ReceiveRingConfig>,
     /// What the link is at each end, in the order written.
     pub at: Vec<LinkAt>,
 }
@@ -67,6 +77,10 @@ pub enum LinkKind {
     Udp,
     /// An Ethernet cable: full duplex and its own, or a segment's.
     Ethernet,
+    /// A point-to-point interface that is there already.
+    Device,
+    /// A channel of a cable television network, one way.
+    Cable,
 }
 
 /// Whether a link's packets carry our header with sequences (`trunk` in the plan).
@@ -197,6 +211,8 @@ pub struct Bond {
     pub reorder: Order,
     /// How a trunk watches its paths.
     pub monitor: Monitor,
+    /// How long a member that only receives may be silent before it is held for down.
+    pub traffic: Option<Duration>,
 }
 
 /// One end of a bond on its machine.
@@ -212,6 +228,8 @@ pub struct End {
     pub address: Vec<Address>,
     /// Networks that are reached over the device.
     pub routes: Vec<Address>,
+    /// What it asks of the way a packet has come.
+    pub rp_filter: ReversePath,
     /// Where tunnels are listened for.
     pub listen: Option<SocketAddr>,
 }

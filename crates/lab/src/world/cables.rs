@@ -90,6 +90,8 @@ impl World {
             Destination::All => None,
         };
         match known {
+            // Whoever it is for has heard it where it comes from (IEEE 802.1D, 7.7.1).
+            Some(port) if port == from => self.cx.drop_frame(frame, DropReason::NotForUs),
             Some(port) => self.forward_to(switch, port, frame),
             None => self.flood(switch, from, to, frame),
         }

@@ -143,6 +143,16 @@ mod tests {
     }
 
     #[test]
+    fn what_is_flooded_to_a_switch_that_knows_better_does_not_come_back() {
+        let tables = "[[lab.switch]]\nname = \"s\"\nlearning = true\n\
+                      [[lab.switch]]\nname = \"below\"\nlink = { to = \"s\", rate = \"10mbit\" }\n";
+        let mut world = world(tables, "{ to = \"s\", rate = \"10mbit\" }");
+        assert_eq!(received(&mut world, 0, address(3)), 3);
+        // The first switch has not been told that the first host is behind the other.
+        assert_eq!(received(&mut world, 3, address(0)), 1);
+    }
+
+    #[test]
     fn a_frame_takes_its_time_and_the_way_to_the_far_end() {
         let segment = "[[lab.segment]]\nname = \"s\"\nrate = \"10mbit\"\npropagation = \"5us\"\n";
         let mut world = world(segment, "{ to = \"s\" }");

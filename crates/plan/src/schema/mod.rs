@@ -13,6 +13,7 @@ mod group;
 mod lab;
 mod link;
 mod network;
+mod one_way;
 mod queue;
 mod route;
 mod segment;
@@ -23,12 +24,13 @@ mod tunnel;
 
 use crate::cpu::SlowHost;
 use crate::diagnostic::{Problem, Problems};
-use crate::model::{BONDS_PER_END_MAX, Bond, End, Link, LinkKind, Plan, Trunk};
+use crate::model::{BONDS_PER_END_MAX, Bond, Direction, End, Link, LinkKind, Plan, Trunk};
 use crate::overlay::matches_glob;
 use crate::reader::{self, Section};
 use crate::source::Place;
 use crate::tree::{Node, Table};
 use std::collections::BTreeMap;
+use trunkline_core::host::ReversePath;
 use trunkline_core::units::BitRate;
 
 /// Tables of an experiment beside its plan; [`crate::experiment`] reads them.
@@ -53,6 +55,8 @@ struct LinkFacts {
     /// Whether modems are at its ends.
     has_modem: bool,
     trunk: Trunk,
+    /// The one way it carries.
+    direction: Option<Direction>,
     /// The largest packet it takes, where it has a limit.
     room: Option<u16>,
 }
@@ -164,6 +168,7 @@ pub(crate) fn plan(root: &Table, place: Place, problems: &mut Problems) -> Optio
     if let (Some(links), Some(bonds)) = (&links, &bonds) {
         bond::check_members(links, bonds, &scope.facts, root, problems);
         tunnel::check(links, bonds, &ends, root, problems);
+        one_way::check(links, bonds, root, problems);
     }
     let lab = top.section(problems, "lab");
     let lab = lab::lab(lab, place, &mut scope, parts, problems);
@@ -226,6 +231,7 @@ fn default_end(name: &str) -> End {
         kind: crate::model::EndKind::Tun,
         address: Vec::new(),
         routes: Vec::new(),
+        rp_filter: ReversePath::Off,
         listen: None,
     }
 }
