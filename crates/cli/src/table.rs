@@ -195,10 +195,12 @@ fn number(value: Option<f64>) -> String {
 fn flows(document: &ResultDocument, output: &Output) -> String {
     let flows = document.flows.iter().map(|f| (&f.run, &f.flow, &f.metrics));
     let links = document.links.iter().map(|l| (&l.run, &l.link, &l.metrics));
-    let rows: Vec<_> = flows.chain(links).collect();
+    let hosts = document.hosts.iter().map(|h| (&h.run, &h.host, &h.metrics));
+    let rows: Vec<_> = flows.chain(links).chain(hosts).collect();
     // A plan without rows and variants has one run, without a name.
     let has_runs = rows.iter().any(|(run, _, _)| !run.is_empty());
-    let mut header = vec!["flow or link", "metric", "value", "unit"];
+    let owner = if document.hosts.is_empty() { "flow or link" } else { "flow, link or host" };
+    let mut header = vec![owner, "metric", "value", "unit"];
     if has_runs {
         header.insert(0, "run");
     }

@@ -200,6 +200,11 @@ impl Machine {
         }
     }
 
+    /// Forgets what was to be told of a connection.
+    pub(crate) fn forget(&mut self, id: ConnectionId) {
+        self.events.retain(|event| event.connection() != Some(id));
+    }
+
     /// What processes are told when they run, without those that wait for more: a writer for room for a
     /// whole chunk, or for the buffer to be empty. `space` is what a connection's buffer has, and holds.
     pub(crate) fn take_events(

@@ -3,6 +3,7 @@
 use super::{Source, World};
 use crate::cpu::ledger::{Counts, Packet};
 use crate::cpu::{Job, Machine};
+use std::collections::VecDeque;
 use trunkline_core::frame::{Frame, LinkId};
 use trunkline_core::link::channel::Started;
 use trunkline_core::time::Duration;
@@ -163,8 +164,15 @@ impl World {
         }
         let cost = machine.wake(&events);
         let before = Counts::of(&self.cx.work);
-        for event in &events {
-            self.dispatch(host, event);
+        let mut events = VecDeque::from(events);
+        while let Some(event) = events.pop_front() {
+            self.dispatch(host, &event);
+            let gone = event.connection().filter(|id| self.hosts[host].connection(*id).is_none());
+            if let (Some(id), Some(machine)) = (gone, &mut self.machines[host]) {
+                // What was still to be told of it is nobody's, as in the host itself.
+                events.retain(|event| event.connection() != Some(id));
+                machine.forget(id);
+            }
         }
         self.note_built(host, before);
         Some(cost)
