@@ -55,16 +55,7 @@ pub fn world(plan: &Plan, seed: u64) -> World {
         let interfaces = attach(plan, index, addresses[index], &ends, &mut hosts, &rng);
         one_way::filter_ways(plan, bond, &mut hosts, ends, interfaces);
         for &member in &bond.members {
-            let lanes = [0, 1].map(|lane| {
-                let config = plan.member_config(index, member, lane, trunk::MEMBER_QUEUE);
-                let channel = channel(plan, bond.mtu, member, lane, &rng);
-                let pacer = pacer(&plan.links[member], lane);
-                let (from, to) = (ends[lane], ends[1 - lane]);
-                let ring = plan.links[member].ring.filter(|_| config.direction.sends());
-                let mut lane = Lane::new(channel, pacer, from, to, interfaces[lane], config);
-                lane.ring = ring.map(ReceiveRing::new);
-                lane
-            });
+            let lanes = lanes(plan, (index, member), ends, interfaces, &rng);
             let medium = medium_of(plan, member);
             let skip = plan.links[member].header_len() as usize;
             links[member] = Some(Link { lanes, medium, up: true, dark: false, skip });
@@ -216,6 +207,26 @@ fn attach(
         let bond = Bond::new(Instant::ZERO, config);
         let (here, there) = (addresses[end], addresses[1 - end]);
         hosts[ends[end]].attach(bond, here, there, &links)
+    })
+}
+
+/// Both directions of a member of a bond, the one up first.
+fn lanes(
+    plan: &Plan,
+    (bond, member): (usize, usize),
+    ends: [usize; 2],
+    interfaces: [InterfaceId; 2],
+    rng: &Rng,
+) -> [Lane; 2] {
+    let link = &plan.links[member];
+    [0, 1].map(|lane| {
+        let config = plan.member_config(bond, member, lane, trunk::MEMBER_QUEUE);
+        let channel = channel(plan, plan.bonds[bond].mtu, member, lane, rng);
+        let (from, to) = (ends[lane], ends[1 - lane]);
+        let ring = link.ring.filter(|_| link.carries_from(lane));
+        let mut lane = Lane::new(channel, pacer(link, lane), from, to, interfaces[lane], config);
+        lane.ring = ring.map(ReceiveRing::new);
+        lane
     })
 }
 
