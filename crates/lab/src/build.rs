@@ -43,14 +43,7 @@ pub fn world(plan: &Plan, seed: u64) -> World {
     let mut cx = Context::new();
     let between_hosts = |index: &usize| plan.machine_of(*index).is_none();
     let bonds: Vec<usize> = (0..plan.bonds.len()).filter(between_hosts).collect();
-    let ends = bonds.iter().flat_map(|index| &plan.bonds[*index].ends);
-    let machines = plan.lab.machines.iter().map(|machine| &machine.name);
-    let mut unique: Vec<&str> = Vec::new();
-    for name in ends.chain(machines).map(String::as_str) {
-        if !unique.contains(&name) {
-            unique.push(name);
-        }
-    }
+    let unique = host_names(plan, &bonds);
     let mut hosts: Vec<Host> =
         unique.iter().map(|name| Host::new(rng.fork("host").fork(name))).collect();
     let host_of = |name: &str| unique.iter().position(|known| *known == name).unwrap_or(0);
@@ -109,6 +102,19 @@ pub fn world(plan: &Plan, seed: u64) -> World {
         }
     }
     world
+}
+
+/// The ends of these bonds and the machines, each once.
+fn host_names<'p>(plan: &'p Plan, bonds: &[usize]) -> Vec<&'p str> {
+    let ends = bonds.iter().flat_map(|index| &plan.bonds[*index].ends);
+    let machines = plan.lab.machines.iter().map(|machine| &machine.name);
+    let mut unique: Vec<&str> = Vec::new();
+    for name in ends.chain(machines).map(String::as_str) {
+        if !unique.contains(&name) {
+            unique.push(name);
+        }
+    }
+    unique
 }
 
 /// The chips, then the Ethernet segments, then the cables.
