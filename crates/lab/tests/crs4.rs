@@ -194,7 +194,7 @@ fn a_backup_card_takes_over_without_a_group() {
     let text = TWO_PORTS.replace("balance-rr", "active-backup");
     let text = text.replace("trunk = { members = [\"p*\"], hash = \"layer2\" }\n", "");
     let fault = "[[lab.fault]]\nlink = \"p0\"\ndown_at = \"0.5s\"\n";
-    let document = Document::parse("p.toml", &format!("{text}{fault}"), &|_| Err(String::new()));
+    let document = Document::parse("p.toml", format!("{text}{fault}"), &|_| Err(String::new()));
     let result = run_document(document.expect("TOML"), &[]);
     assert_eq!(metric(&result, "", "f.complete"), 1.0);
     let seconds = metric(&result, "", "f.seconds");
