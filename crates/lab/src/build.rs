@@ -7,7 +7,8 @@ use crate::apps::streams::Streams;
 use crate::apps::web::Web;
 use crate::apps::{App, bulk::Bulk, ping::Ping};
 use crate::cabling::{fabric, place};
-use crate::fabric::address::address;
+use crate::datagrams::{self, to_segment};
+use crate::fabric::address::address_of;
 use crate::look::Looks;
 use crate::queueing::queue_of;
 use crate::world::{Fault, Lane, Link, World};
@@ -41,8 +42,9 @@ pub fn world(plan: &Plan, seed: u64) -> World {
     let mut cx = Context::new();
     let ends = plan.bonds.iter().flat_map(|bond| &bond.ends);
     let machines = plan.lab.machines.iter().map(|machine| &machine.name);
+    let routers = plan.lab.routers.iter().map(|router| &router.name);
     let mut unique: Vec<&str> = Vec::new();
-    for name in ends.chain(machines).map(String::as_str) {
+    for name in ends.chain(machines).chain(routers).map(String::as_str) {
         if !unique.contains(&name) {
             unique.push(name);
         }
@@ -91,6 +93,12 @@ pub fn world(plan: &Plan, seed: u64) -> World {
                 let host = |machine: usize| host_of(&plan.lab.machines[machine].name);
                 let senders: Vec<(usize, usize)> = from.iter().map(|m| (*m, host(*m))).collect();
                 let app = switched(&mut world, plan, index, &senders, (*to, host(*to)), &rng);
+                world.apps.push(app);
+            }
+            Route::Segment { from, segment } => {
+                let host = |machine: usize| host_of(&plan.lab.machines[machine].name);
+                let senders: Vec<(usize, usize)> = from.iter().map(|m| (*m, host(*m))).collect();
+                let app = to_segment(&mut world, plan, index, &senders, *segment, &rng);
                 world.apps.push(app);
             }
         }
@@ -302,7 +310,7 @@ fn switched(
 ) -> App {
     let flow = &plan.lab.flows[index];
     let port = FIRST_PORT + index as u16;
-    let at = |machine: usize| SocketAddr::new(address(machine).into(), port);
+    let at = |machine: usize| SocketAddr::new(address_of(plan, machine).into(), port);
     let (tcp, warmup, remote) = (&flow.tcp, plan.lab.warmup, at(to));
     let rng = rng.fork("flow").fork(&flow.name);
     let start = |machine: usize| {
@@ -313,7 +321,7 @@ fn switched(
     match &flow.app {
         model::App::Ping(ping) => {
             let (machine, host) = senders[0];
-            let peer = address(to).into();
+            let peer = address_of(plan, to).into();
             App::Ping(Ping::new(*ping, [host, receiver], peer, index as u16, start(machine)))
         }
         model::App::Bulk(bulk) => {
@@ -321,7 +329,7 @@ fn switched(
             let one = |(machine, host): &(usize, usize)| {
                 Bulk::new(*bulk, [*host, receiver], tcp.clone(), remote, start(*machine), warmup)
             };
-            let addresses = senders.iter().map(|(machine, _)| address(*machine).into());
+            let addresses = senders.iter().map(|(machine, _)| address_of(plan, *machine).into());
             let bulks = senders.iter().map(one).collect();
             App::Streams(Streams::new(bulks, addresses.collect(), port))
         }
@@ -345,6 +353,12 @@ fn switched(
             let times = [start(senders[0].0), warmup];
             let attempts = Attempts::new(*attempts, hosts, receiver, tcp.clone(), remote, times);
             App::Attempts(Box::new(attempts))
+        }
+        model::App::Rpc(calls) => {
+            datagrams::rpc(world, plan, (index, *calls), &hosts, (to, receiver), &rng)
+        }
+        other @ (model::App::Rip(_) | model::App::Heartbeat(_)) => {
+            unreachable!("the plan lets no {other:?} go to one host")
         }
         model::App::Messages(messages) => {
             world.hosts[receiver].listen(port, tcp.clone());

@@ -239,15 +239,20 @@ pub(crate) struct Fabric {
     pub(crate) cables: Vec<Cable>,
     pub(crate) switches: Vec<Switch>,
     pub(crate) segments: Vec<Segment>,
-    /// The outgoing cable of each host that has one.
-    pub(crate) cards: Vec<Option<usize>>,
+    /// The outgoing cables of each host.
+    pub(crate) cards: Vec<Vec<usize>>,
 }
 
 impl Fabric {
-    /// The outgoing cable of a host, if it is idle.
-    pub(crate) fn idle_card(&self, host: usize) -> Option<usize> {
-        let card = self.cards.get(host).copied().flatten()?;
-        self.cables[card].channel.idle().then_some(card)
+    /// How many cards a host has.
+    pub(crate) fn cards_of(&self, host: usize) -> usize {
+        self.cards.get(host).map_or(0, Vec::len)
+    }
+
+    /// The outgoing cable of a host's card, if it is idle.
+    pub(crate) fn idle_card(&self, host: usize, card: usize) -> Option<usize> {
+        let cable = self.cards[host][card];
+        self.cables[cable].channel.idle().then_some(cable)
     }
 
     /// Frames on cables and in switches.

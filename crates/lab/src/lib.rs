@@ -19,6 +19,8 @@ pub mod build;
 mod cabling;
 mod capture;
 mod columns;
+mod datagrams;
+mod etiquette;
 pub mod experiment;
 mod fabric;
 mod knee;

@@ -476,7 +476,9 @@ impl World {
                     moved |= self.serve_lane(host, link, lane);
                 }
             }
-            moved |= self.serve_card(host);
+            for card in 0..self.fabric.cards_of(host) {
+                moved |= self.serve_card(host, card);
+            }
             if !moved {
                 break;
             }

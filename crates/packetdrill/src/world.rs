@@ -185,7 +185,7 @@ impl World {
             match event {
                 Event::Accepted(id) => drop(self.early.insert(id, Vec::new())),
                 Event::Tcp(id, event) => self.hear_tcp(id, event),
-                Event::EchoReply(_) => {}
+                Event::EchoReply(_) | Event::Datagram(_) => {}
             }
         }
         heard

@@ -94,6 +94,25 @@ pub const WEB: [&str; 10] = [
     "retransmitted_share",
     "timeouts",
 ];
+/// Metrics of a flow whose app is `rpc`.
+pub const RPC: [&str; 9] = [
+    "calls",
+    "rate",
+    "goodput",
+    "time_mean",
+    "time_p50",
+    "time_p99",
+    "retransmitted",
+    "retransmitted_share",
+    "unanswered",
+];
+/// Metrics of a flow whose app is `rip`.
+pub const RIP: [&str; 2] = ["sent", "heard"];
+/// Metrics of a flow whose app is `heartbeat`.
+pub const HEARTBEAT: [&str; 5] = ["sent", "heard", "silence_max", "crashes", "members"];
+/// Metrics of a router.
+pub const ROUTER: [&str; 6] =
+    ["broadcasts", "arp_requests", "arp_replies", "forwarded", "icmp_errors", "reassembled"];
 /// Metrics of a group of flows.
 pub const GROUP: [&str; 8] = [
     "goodput",
@@ -108,7 +127,7 @@ pub const GROUP: [&str; 8] = [
 /// Metrics of a switch's port.
 pub const PORT: [&str; 6] = ["rate", "utilisation", "dropped", "marked", "queue_mean", "queue_max"];
 /// Metrics of a segment.
-pub const SEGMENT: [&str; 9] = [
+pub const SEGMENT: [&str; 10] = [
     "rate",
     "utilisation",
     "busy",
@@ -118,6 +137,7 @@ pub const SEGMENT: [&str; 9] = [
     "attempts_mean",
     "given_up",
     "missed",
+    "arp_requests",
 ];
 /// Metrics of a link.
 pub const LINK: [&str; 4] = ["rate", "share", "utilisation", "dropped"];
@@ -133,6 +153,10 @@ pub(crate) enum Owner {
     Port,
     Group,
     Segment,
+    Router,
+    Rpc,
+    Rip,
+    Heartbeat,
     Bulk,
     Streams,
     Ping,
@@ -149,11 +173,14 @@ impl Owner {
     pub(crate) const fn of(flow: &Flow) -> Owner {
         match (&flow.app, &flow.route) {
             (App::Bulk(_), Route::Bond { .. }) => Owner::Bulk,
-            (App::Bulk(_), Route::Switches { .. }) => Owner::Streams,
+            (App::Bulk(_), Route::Switches { .. } | Route::Segment { .. }) => Owner::Streams,
             (App::Ping(_), _) => Owner::Ping,
             (App::Requests(_), _) => Owner::Requests,
             (App::Attempts(_), _) => Owner::Attempts,
             (App::Messages(_), _) => Owner::Messages,
+            (App::Rpc(_), _) => Owner::Rpc,
+            (App::Rip(_), _) => Owner::Rip,
+            (App::Heartbeat(_), _) => Owner::Heartbeat,
             (App::Web(_), _) => Owner::Web,
         }
     }
@@ -169,6 +196,10 @@ impl Owner {
             Owner::Group => "group",
             Owner::Bulk | Owner::Streams => "bulk flow",
             Owner::Segment => "segment",
+            Owner::Router => "router",
+            Owner::Rpc => "rpc flow",
+            Owner::Rip => "rip flow",
+            Owner::Heartbeat => "heartbeat flow",
             Owner::Ping => "ping flow",
             Owner::Requests => "request-response flow",
             Owner::Attempts => "connect flow",
@@ -183,6 +214,10 @@ impl Owner {
             Owner::Link => LINK.to_vec(),
             Owner::Bond | Owner::Chip | Owner::Switch | Owner::Machine => Vec::new(),
             Owner::Segment => SEGMENT.to_vec(),
+            Owner::Router => ROUTER.to_vec(),
+            Owner::Rpc => RPC.to_vec(),
+            Owner::Rip => RIP.to_vec(),
+            Owner::Heartbeat => HEARTBEAT.to_vec(),
             Owner::Port => PORT.to_vec(),
             Owner::Group => GROUP.to_vec(),
             Owner::Bulk => BULK.to_vec(),
@@ -193,7 +228,8 @@ impl Owner {
             Owner::Messages => MESSAGES.to_vec(),
             Owner::Web => WEB.to_vec(),
             Owner::Flow => {
-                [&BULK[..], &STREAMS, &PING, &REQUESTS, &ATTEMPTS, &MESSAGES, &WEB].concat()
+                let of_tcp = [&BULK[..], &STREAMS, &REQUESTS, &ATTEMPTS, &MESSAGES, &WEB].concat();
+                [&of_tcp[..], &PING, &RPC, &RIP, &HEARTBEAT].concat()
             }
         }
     }

@@ -7,7 +7,7 @@ mod bond;
 
 pub use crate::discipline::Discipline;
 pub use crate::network::Segment;
-use crate::network::{self, Machine, Switch};
+use crate::network::{self, Machine, Router, Switch};
 use std::net::{IpAddr, SocketAddr};
 use trunkline_core::bond::Mode;
 use trunkline_core::bond::trunk::{Monitor, Reorder as Order};
@@ -258,6 +258,8 @@ pub struct Lab {
     pub switches: Vec<Switch>,
     /// Machines at switches and on segments.
     pub machines: Vec<Machine>,
+    /// Routers between segments.
+    pub routers: Vec<Router>,
     /// Flows that are looked at together.
     pub groups: Vec<Group>,
     /// What must hold afterwards.
@@ -302,6 +304,13 @@ pub enum Route {
         /// Position of the receiver.
         to: usize,
     },
+    /// To everybody on a segment.
+    Segment {
+        /// Positions in [`Lab::machines`] of the senders, all on it; never empty.
+        from: Vec<usize>,
+        /// Position in [`Lab::segments`].
+        segment: usize,
+    },
 }
 
 impl Flow {
@@ -309,7 +318,7 @@ impl Flow {
     pub const fn bond(&self) -> Option<(usize, Direction)> {
         match self.route {
             Route::Bond { bond, direction } => Some((bond, direction)),
-            Route::Switches { .. } => None,
+            Route::Switches { .. } | Route::Segment { .. } => None,
         }
     }
 }
@@ -359,6 +368,51 @@ pub enum App {
     Messages(Messages),
     /// Pages, one after the other.
     Web(Web),
+    /// Calls of a server by datagrams.
+    Rpc(Rpc),
+    /// Routes told to everybody.
+    Rip(Rip),
+    /// Signs of life among the members of a cluster.
+    Heartbeat(Heartbeat),
+}
+
+/// Calls of a server by datagrams, as NFS makes them: each client has one under way, and asks again with a
+/// patience that doubles (RFC 1094; SunOS).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Rpc {
+    /// Bytes of a call.
+    pub request: u32,
+    /// Bytes of its answer.
+    pub response: u32,
+    /// From an answer to the next call, in the mean: evenly drawn from half of it to one and a half.
+    pub think: Duration,
+    /// What the server needs for each, one after the other.
+    pub service: Duration,
+    /// How long a client waits the first time.
+    pub timeout: Duration,
+    /// How many calls each client makes; `None` goes on.
+    pub count: Option<u32>,
+}
+
+/// Routes told to everybody on a segment (RFC 1058).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Rip {
+    /// From one time to the next. Each host begins at a time of its own within the first.
+    pub interval: Duration,
+    /// How many are told.
+    pub routes: u16,
+}
+
+/// Signs of life that the members of a cluster send each other. One that hears nothing from another for too
+/// long leaves.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Heartbeat {
+    /// From one sign to the next.
+    pub interval: Duration,
+    /// How long a member does without.
+    pub patience: Duration,
+    /// Bytes of each.
+    pub size: u32,
 }
 
 /// The receiver of a flow loads web pages from its sender, over connections that stay open.
@@ -532,7 +586,10 @@ impl Plan {
 
     /// Whether a run depends on its seed.
     pub fn has_randomness(&self) -> bool {
-        let is_drawn = |f: &Flow| !f.start_jitter.is_zero() || matches!(f.app, App::Messages(_));
+        let is_drawn = |f: &Flow| {
+            let draws = matches!(f.app, App::Messages(_) | App::Rpc(_) | App::Rip(_));
+            draws || !f.start_jitter.is_zero()
+        };
         let uplinks = self.lab.switches.iter().filter_map(|switch| switch.uplink.as_ref());
         let mut cables = self.lab.machines.iter().filter_map(Machine::cable).chain(uplinks);
         let red = |queue: &network::Waiting| matches!(queue.discipline, Discipline::Red { .. });

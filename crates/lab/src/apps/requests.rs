@@ -179,7 +179,7 @@ impl Requests {
     pub(crate) fn handle_event(&mut self, call: &mut Call<'_>, host: usize, event: &Event) -> bool {
         let (id, at_client) = match event {
             Event::Accepted(id) | Event::Tcp(id, _) => (*id, host == self.client),
-            Event::EchoReply(_) => return false,
+            Event::EchoReply(_) | Event::Datagram(_) => return false,
         };
         let known = match at_client {
             true => self.of_connection.get(id.index()),

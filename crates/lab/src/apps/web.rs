@@ -162,7 +162,7 @@ impl Web {
         let (id, event) = match event {
             Event::Accepted(id) if host == self.server => return self.accepted(call, *id),
             Event::Tcp(id, event) => (*id, event),
-            Event::Accepted(_) | Event::EchoReply(_) => return false,
+            Event::Accepted(_) | Event::EchoReply(_) | Event::Datagram(_) => return false,
         };
         let at_browser = host == self.browser[0];
         let is_its = |c: &Channel| match at_browser {

@@ -1,6 +1,6 @@
 //! Metrics of flows over switches, of groups of them, and of ports.
 
-use super::{Metrics, connection, failure, goodput, one_or_zero};
+use super::{Metrics, connection, datagrams, failure, goodput, one_or_zero};
 use crate::apps::App;
 use crate::apps::attempts::Attempts;
 use crate::apps::bulk::Bulk;
@@ -98,7 +98,7 @@ pub(super) fn cause(app: &App) -> Option<String> {
         App::Messages(messages) if messages.trips.is_empty() => {
             "no message had arrived after the warm-up"
         }
-        _ => return failures(app),
+        _ => return datagrams::cause(app).map(str::to_owned).or_else(|| failures(app)),
     };
     Some(cause.to_owned())
 }
@@ -111,6 +111,9 @@ pub(super) fn metrics(plan: &Plan, world: &World, flow: &Flow, app: &App) -> Met
         App::Attempts(attempts) => of_attempts(attempts),
         App::Messages(messages) => of_messages(plan, world, messages),
         App::Web(web) => of_web(plan, world, web),
+        App::Rpc(_) | App::Rip(_) | App::Heartbeat(_) => {
+            datagrams::metrics(plan, world, flow, app).unwrap_or_default()
+        }
         App::Bulk(_) | App::Ping(_) => Metrics::new(),
     }
 }
@@ -175,7 +178,7 @@ fn receiver_rate(plan: &Plan, flow: &Flow) -> Option<f64> {
             };
             Some(rate.as_bps() as f64)
         }
-        Route::Bond { .. } => None,
+        Route::Bond { .. } | Route::Segment { .. } => None,
     }
 }
 

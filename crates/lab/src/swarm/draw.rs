@@ -83,6 +83,7 @@ pub(super) fn plan(seed: u64) -> Plan {
             faults,
             switches: Vec::new(),
             machines: Vec::new(),
+            routers: Vec::new(),
             groups: Vec::new(),
             expects: Vec::new(),
         },

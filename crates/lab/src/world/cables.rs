@@ -104,8 +104,8 @@ impl World {
     }
 
     /// Asks a host for a burst for its card. Answers whether it had one.
-    pub(super) fn serve_card(&mut self, host: usize) -> bool {
-        let Some(cable) = self.fabric.idle_card(host) else {
+    pub(super) fn serve_card(&mut self, host: usize, card: usize) -> bool {
+        let Some(cable) = self.fabric.idle_card(host, card) else {
             return false;
         };
         let link = self.fabric.cables[cable].link;

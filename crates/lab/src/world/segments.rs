@@ -2,7 +2,6 @@
 
 use super::{Source, World};
 use crate::fabric::End;
-use crate::fabric::address::destination;
 use crate::fabric::segment::slot;
 use trunkline_core::frame::Frame;
 use trunkline_core::link::{Outcome, Reception};
@@ -36,8 +35,8 @@ impl World {
 
     /// A card's frame has come to the ends of its segment: those it is for take it.
     pub(super) fn heard(&mut self, segment: usize, from: usize, frame: Frame) {
-        let to = destination(&self.cx, frame);
-        let takers = self.fabric.segments[segment].takers(to);
+        let this = &self.fabric.segments[segment];
+        let takers = this.takers(this.destination(&self.cx, frame));
         let last = takers.end;
         if takers.is_empty() {
             return self.cx.drop_frame(frame, DropReason::NotForUs);
@@ -104,7 +103,7 @@ mod tests {
         ip.emit(&mut packet);
         let before = world.cx.work.frames_received;
         let frame = world.cx.frames.insert(&packet, 0);
-        let card = world.fabric.cards[from].expect("a card");
+        let card = world.fabric.cards[from][0];
         world.start_on(card, frame);
         let end = world.now + Duration::from_millis(10);
         while world.step(end) {}
@@ -143,7 +142,7 @@ mod tests {
     fn a_frame_takes_its_time_and_the_way_to_the_far_end() {
         let segment = "[[lab.segment]]\nname = \"s\"\nrate = \"10mbit\"\npropagation = \"5us\"\n";
         let mut world = world(segment, "{ to = \"s\" }");
-        let card = world.fabric.cards[0].expect("a card");
+        let card = world.fabric.cards[0][0];
         let frame = world.cx.frames.insert(&[0; 46], 0);
         world.start_on(card, frame);
         let mut last = Instant::ZERO;

@@ -59,7 +59,7 @@ pub(super) fn lab(
         s.node(key);
     }
     s.finish(problems);
-    let Network { switches, machines, .. } = network;
+    let Network { switches, machines, routers, .. } = network;
     Some(Lab {
         seed,
         duration,
@@ -71,6 +71,7 @@ pub(super) fn lab(
         faults,
         switches,
         machines,
+        routers,
         groups: all(groups)?,
         expects: all(expects)?,
     })
@@ -214,6 +215,7 @@ fn flow(
     let way = route.as_ref().map(|route| match route {
         Route::Bond { .. } => Way::Bond,
         Route::Switches { .. } => Way::Switches,
+        Route::Segment { .. } => Way::Segment,
     });
     let start_jitter = start_jitter(&mut s, route.as_ref(), problems);
     let app = match s.section(problems, "app") {
@@ -225,8 +227,10 @@ fn flow(
         }
     };
     let section = s.section(problems, "tcp");
-    if let (Some(section), Some(App::Ping(_))) = (&section, &app) {
-        let problem = Problem::new(section.place, s.key("tcp"), "a ping has no `tcp`");
+    let datagrams =
+        matches!(app, Some(App::Ping(_) | App::Rpc(_) | App::Rip(_) | App::Heartbeat(_)));
+    if let (Some(section), true) = (&section, datagrams) {
+        let problem = Problem::new(section.place, s.key("tcp"), "a flow of datagrams has no `tcp`");
         problems.push(problem.accepted(["`tcp` for app kind \"bulk\""]));
     }
     if let (Some(App::Ping(_) | App::Web(_)), Some(Route::Switches { from, .. })) = (&app, &route)
@@ -303,6 +307,7 @@ fn owners<'n>(scope: &'n Scope, flows: &[Option<Flow>]) -> Vec<(&'n str, Owner)>
         "host" => Owner::Machine,
         "group" => Owner::Group,
         "segment" => Owner::Segment,
+        "router" => Owner::Router,
         _ => {
             let flow = flows.iter().flatten().find(|f| f.name == name);
             flow.map_or(Owner::Flow, Owner::of)

@@ -7,6 +7,8 @@
 mod app;
 mod bond;
 mod cc;
+mod datagram;
+mod etiquette;
 mod group;
 mod lab;
 mod link;

@@ -1,11 +1,11 @@
 //! `[[lab.switch]]` and `[[lab.host]]`: full-duplex Ethernet, and hosts on segments.
 
 use super::queue::{Place as QueuePlace, queue};
-use super::{Scope, station};
+use super::{Scope, etiquette, station};
 use crate::diagnostic::{Problem, Problems, nearest};
 use crate::model::{Discipline, Segment};
 use crate::network::{
-    self, Cable, Learning, Machine, Memory, Plug, PortClass, PortQueue, Switch, Waiting,
+    self, Cable, Learning, Machine, Memory, Plug, PortClass, PortQueue, Router, Switch, Waiting,
 };
 use crate::reader::{self, Section, Taken, Unfit};
 use crate::source::Place;
@@ -35,6 +35,8 @@ pub(super) struct Network {
     pub(super) machines: Vec<Machine>,
     /// The names of the segments.
     pub(super) segments: Vec<String>,
+    /// What joins segments.
+    pub(super) routers: Vec<Router>,
     /// Whether a switch or machine was left out because it is wrong.
     pub(super) is_partial: bool,
 }
@@ -50,8 +52,9 @@ pub(super) fn network(
         .iter()
         .filter_map(|s| Some(s.table().node("name")?.as_text()?.to_owned()))
         .collect();
-    let segments = segments.iter().map(|segment| segment.name.clone()).collect();
-    let mut network = Network { segments, ..Network::default() };
+    let names_of_segments = segments.iter().map(|segment| segment.name.clone()).collect();
+    let mut network = Network { segments: names_of_segments, ..Network::default() };
+    network.routers = etiquette::routers(s, scope, segments, problems);
     let mut places = Vec::new();
     let count = sections.len();
     for section in sections {
@@ -66,7 +69,7 @@ pub(super) fn network(
         check_loops(&network.switches, &places, problems);
     }
     for section in s.sections(problems, "host") {
-        let machine = machine(section, &names, &network, &places, scope, problems);
+        let machine = machine(section, &names, (&network, segments), &places, scope, problems);
         network.is_partial |= machine.is_none();
         network.machines.extend(machine);
     }
@@ -240,7 +243,7 @@ fn cable(
 fn machine(
     mut s: Section<'_>,
     names: &[String],
-    network: &Network,
+    (network, segments): (&Network, &[Segment]),
     places: &[(Place, PortRate)],
     scope: &mut Scope,
     problems: &mut Problems,
@@ -261,11 +264,12 @@ fn machine(
             None
         }
     };
+    let behaviour = etiquette::host(&mut s, plug.as_ref(), segments, problems);
     s.node("count");
     s.later(&["cpu"]);
     s.finish(problems);
-    let plug = plug?;
-    let Plug::Cable(cable) = plug else { return Some(Machine { name: name?, plug }) };
+    let machine = Machine { name: name?, plug: plug?, network: behaviour };
+    let Plug::Cable(cable) = machine.plug else { return Some(machine) };
     let port = places.get(cable.to).filter(|_| !network.is_partial).and_then(|(_, rate)| *rate);
     if let Some(rate) = port.filter(|rate| *rate != cable.rate) {
         let message = "a cable has one rate at both ends: that of the switch's port is another";
@@ -276,7 +280,7 @@ fn machine(
     if let Some(switch) = network.switches.get(cable.to).filter(|_| !network.is_partial) {
         check_marks(switch, &cable, place, problems);
     }
-    Some(Machine { name: name?, plug })
+    Some(machine)
 }
 
 /// `link` of a machine: a cable to a switch, or a segment.
