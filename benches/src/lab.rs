@@ -66,6 +66,9 @@ app  = { kind = "bulk" }
 tcp  = { cc = "dctcp" }
 "#;
 
+/// A hundred stations on one half-duplex Ethernet at 40 % of its load: a hop is a frame that got through.
+const ETHERNET: &str = include_str!("../../plans/shared-ethernet.toml");
+
 /// What 19 flows share.
 const LINE: &str = r#"
 name = "line"
@@ -124,6 +127,11 @@ pub fn packet_hop(units: usize) {
 /// So many packet-hops of 19 bulk transfers from machine to machine, through a switch that marks.
 pub fn incast(units: usize) {
     run(INCAST, units);
+}
+
+/// So many packet-hops of datagrams between a hundred stations on one Ethernet.
+pub fn ethernet(units: usize) {
+    run(ETHERNET, units);
 }
 
 /// So many packet-hops of 19 bulk transfers at once over one line.

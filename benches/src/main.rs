@@ -70,6 +70,7 @@ const WORKLOADS: &[Workload] = &[
         beside: Some("lab-event-floor"),
         ..row("lab-line-hop", "packet-hop", Some(1000), 20000, lab::line)
     },
+    row("lab-ethernet-hop", "packet-hop", None, 20000, lab::ethernet),
     row("lab-event-floor", "packet-hop", None, 20000, lab::event_floor),
     row("lab-window-64k", "packet-hop", None, 60000, lab::window_64k),
     Workload {

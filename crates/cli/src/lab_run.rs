@@ -9,6 +9,7 @@ use crate::progress::Progress;
 use crate::table;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 use trunkline_lab::experiment::{self, Options, Outcome};
 use trunkline_lab::library::{self, READY};
 use trunkline_lab::result::{ResultDocument, VerifyDocument};
@@ -111,8 +112,12 @@ fn simulate(
         make(folder, output)?;
     }
     let progress = Progress::new(output, plan);
-    experiment::run(&experiment, options, &|step| progress.advance(step.done, step.total))
-        .map_err(|d| diagnostics::report(&d, output))
+    let began = Instant::now();
+    let mut outcome =
+        experiment::run(&experiment, options, &|step| progress.advance(step.done, step.total))
+            .map_err(|d| diagnostics::report(&d, output))?;
+    outcome.document.timing.wall_seconds = Some(began.elapsed().as_secs_f64());
+    Ok(outcome)
 }
 
 /// Runs published plans and prints one table.

@@ -69,6 +69,7 @@ fn the_tables_of_metrics_have_every_name_and_no_other() {
         ("web", metric::WEB.to_vec()),
         ("A group", metric::GROUP.to_vec()),
         ("A port", metric::PORT.to_vec()),
+        ("A segment", metric::SEGMENT.to_vec()),
         ("A link", metric::LINK.to_vec()),
     ]);
     written.values_mut().chain(known.values_mut()).for_each(|names| names.sort_unstable());

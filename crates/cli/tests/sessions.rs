@@ -23,6 +23,7 @@ const READY: &[&str] = &[
     "vegas-modem",
     "vegas-lan",
     "vegas-vs-reno",
+    "shared-ethernet",
     "eql-two-modems",
     "udp-two-paths",
 ];

@@ -220,6 +220,14 @@ impl Frames {
         slot.start += len as u32;
     }
 
+    /// How many bytes are in memory.
+    #[inline]
+    pub fn in_memory(&self, frame: Frame) -> usize {
+        let slot = self.slot(frame);
+        let end = if slot.pooled { slot.buffer.len() } else { INLINE_BYTES };
+        end - slot.start as usize
+    }
+
     /// Trailing zero bytes that are not in memory.
     #[inline]
     pub fn elided(&self, frame: Frame) -> u32 {
@@ -335,8 +343,9 @@ mod tests {
             (frames.len(a), frames.bytes(a), frames.elided(a)),
             (1000, &[1u8, 2, 3][..], 997)
         );
+        assert_eq!(frames.in_memory(a), 3);
         let long = frames.insert_parts(&[7; 40], &[8; 500], 0);
-        assert_eq!(frames.bytes(long).len(), 540);
+        assert_eq!((frames.bytes(long).len(), frames.in_memory(long)), (540, 540));
         assert_eq!(frames.bytes(long)[39..41], [7, 8]);
         frames.remove(a);
         assert_eq!(frames.live(), 1);

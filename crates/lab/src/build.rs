@@ -1,19 +1,20 @@
 //! From a plan to a world.
 
 use crate::apps::attempts::Attempts;
+use crate::apps::datagrams::Datagrams;
 use crate::apps::messages::Messages;
 use crate::apps::requests::Requests;
 use crate::apps::streams::Streams;
 use crate::apps::web::Web;
 use crate::apps::{App, bulk::Bulk, ping::Ping};
 use crate::cabling::{fabric, place};
-use crate::datagrams::{self, to_segment};
 use crate::fabric::address::address_of;
 use crate::look::Looks;
 use crate::queueing::queue_of;
+use crate::services::{self, bind, to_segment};
 use crate::world::{Fault, Lane, Link, World};
 use std::collections::BTreeSet;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4};
 use trunkline_core::Context;
 use trunkline_core::bond::{Bond, trunk};
 use trunkline_core::frame::LinkId;
@@ -111,7 +112,7 @@ fn media(plan: &Plan, rng: &Rng) -> Vec<Medium> {
     let chips = plan.lab.chips.iter().map(|chip| Medium::Chip(Chip::new(chip.rate)));
     let segment = |segment: &model::Segment| {
         let rng = rng.fork("segment").fork(&segment.name);
-        Medium::Cable(Csma::new(segment.rate, segment.layout, rng))
+        Medium::Cable(Box::new(Csma::new(segment.rate, segment.layout, rng)))
     };
     chips.chain(plan.lab.segments.iter().map(segment)).collect()
 }
@@ -355,10 +356,18 @@ fn switched(
             App::Attempts(Box::new(attempts))
         }
         model::App::Rpc(calls) => {
-            datagrams::rpc(world, plan, (index, *calls), &hosts, (to, receiver), &rng)
+            services::rpc(world, plan, (index, *calls), &hosts, (to, receiver), &rng)
         }
         other @ (model::App::Rip(_) | model::App::Heartbeat(_)) => {
             unreachable!("the plan lets no {other:?} go to one host")
+        }
+        model::App::Datagrams(datagrams) => {
+            bind(&mut world.hosts[receiver], port);
+            let (to, times) =
+                (SocketAddrV4::new(address_of(plan, to), port), [start(senders[0].0), warmup]);
+            let rng = rng.fork("datagrams");
+            let datagrams = Datagrams::new(datagrams.clone(), hosts, receiver, to, times, rng);
+            App::Datagrams(Box::new(datagrams))
         }
         model::App::Messages(messages) => {
             world.hosts[receiver].listen(port, tcp.clone());

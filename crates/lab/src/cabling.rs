@@ -17,8 +17,8 @@ use trunkline_core::rng::Rng;
 use trunkline_core::time::{Duration, Instant};
 use trunkline_core::trace::Direction;
 use trunkline_core::units::BitRate;
-use trunkline_plan::model::Plan;
 use trunkline_core::wire::ethernet;
+use trunkline_plan::model::Plan;
 use trunkline_plan::network::{
     self, ETHERNET, HostNetwork, Learning, Machine, PortQueue, Resolution, Station,
 };
@@ -68,7 +68,8 @@ pub(crate) fn fabric(
         let host = host_of(&machine.name);
         let (index, link) = plug(*cable, &machine.name, Some(host), None);
         cards[host].push(index);
-        let facts = Card { link, rate: cable.rate, delay: cable.delay, mtu: cable.mtu, framing: ETHERNET };
+        let facts =
+            Card { link, rate: cable.rate, delay: cable.delay, mtu: cable.mtu, framing: ETHERNET };
         attach(&mut hosts[host], facts, address(position), cx);
     }
     for (below, switch) in switches.iter().enumerate() {
@@ -117,7 +118,8 @@ fn stations(
 ) {
     let chips = plan.lab.chips.len();
     let segments = plan.lab.segments.iter().enumerate();
-    fabric.segments = segments.map(|(i, s)| Segment::new(chips + i, s.rate, s.resolution)).collect();
+    fabric.segments =
+        segments.map(|(i, s)| Segment::new(chips + i, s.rate, s.resolution)).collect();
     let before = fabric.cables.len();
     for (position, machine) in plan.lab.machines.iter().enumerate() {
         let Some(station) = machine.station() else { continue };

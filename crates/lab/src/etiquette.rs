@@ -5,8 +5,8 @@ use crate::cabling::Card;
 use crate::fabric::address::{mac, station_address};
 use trunkline_core::Context;
 use trunkline_core::host::{
-    ArpReplies, Asking, CardConfig, Form, Forwarding, Host, InterfaceId, NetworkConfig, Route, Rule,
-    Rules,
+    ArpReplies, Asking, CardConfig, Form, Forwarding, Host, InterfaceId, NetworkConfig, Route,
+    Rule, Rules,
 };
 use trunkline_core::time::Duration;
 use trunkline_core::wire::ethernet::HEADER_LEN;

@@ -270,6 +270,7 @@ fn assemble(
                 .iter()
                 .map(|m| m.measured.virtual_time.as_secs_f64())
                 .sum(),
+            wall_seconds: None,
         },
     })
 }

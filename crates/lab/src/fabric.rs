@@ -295,7 +295,8 @@ mod tests {
         let limit = Limit::Packets(3);
         let queue = FqCodel::new(FqCodelConfig { limit, ..FqCodelConfig::new(1500) });
         let buffers = Buffers::Own(vec![Queue::FqCodel(queue)]);
-        let mut switch = Switch::new(buffers, vec![0], vec![Some(0)], Duration::ZERO);
+        let mut switch =
+            Switch::new(buffers, vec![0], vec![Some(0)], Learning::Known, Duration::ZERO);
         for from in [1, 2, 3, 3, 3, 3] {
             let frame = packet(&mut cx, from, Ecn::Ect0);
             switch.push(Instant::ZERO, &mut cx, 0, frame);

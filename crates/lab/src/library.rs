@@ -125,6 +125,12 @@ pub const READY: &[Ready] = &[
         "a cluster in a broadcast storm, with more patience, and behind a router"
     ),
     plan!(
+        "shared-ethernet",
+        "shared-ethernet.toml",
+        false,
+        "100 stations on one 10 Mbit/s Ethernet at 40 % of its load"
+    ),
+    plan!(
         "eql-two-modems",
         "eql-two-modems.toml",
         false,

@@ -1,8 +1,8 @@
 //! What a finished run is worth: the metrics of its flows and links, by name. Their names are those of
 //! [`trunkline_plan::metric`], their meaning stands in `docs/plan.md`, section "Metrics".
 
-mod datagrams;
 mod segment;
+mod services;
 mod switched;
 
 use crate::apps::{App, bulk, ping};
@@ -91,7 +91,7 @@ pub(crate) fn measure(plan: &Plan, world: &World) -> Measured {
     let ports = (0..plan.lab.machines.len()).filter_map(|m| switched::of_port(plan, world, m));
     let segments = 0..plan.lab.segments.len();
     let segments = segments.filter_map(|index| segment::of_segment(plan, world, index));
-    let routers = datagrams::of_routers(plan, world);
+    let routers = services::of_routers(plan, world);
     let links = links.chain(ports).chain(segments).chain(routers).collect();
     let virtual_time = end - Instant::ZERO;
     let packet_hops = world.packet_hops;

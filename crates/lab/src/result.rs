@@ -204,6 +204,8 @@ pub struct Timing {
     pub packet_hops: u64,
     /// Virtual seconds.
     pub virtual_seconds: f64,
+    /// Seconds of whoever ran it, where he has looked at a clock.
+    pub wall_seconds: Option<f64>,
 }
 
 /// Several results and their sum.

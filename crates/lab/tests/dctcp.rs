@@ -70,6 +70,18 @@ fn dse_2_cubic_fills_the_link_and_shares_it_badly() {
     assert!(value("incast.goodput_stddev") >= 0.05 * mean);
 }
 
+/// Flows that stall begin to count late: the sum of their rates was more than the cable carries.
+#[test]
+fn flows_that_stall_bring_no_more_than_the_cable_carries() {
+    for buffer in ["1MB", "0.1MB"] {
+        let result = incast("cubic", "200ms", buffer);
+        let value = |name: &str| metric(&result, "reproduced", name);
+        assert!(value("incast.timeouts") > 0.0);
+        let share = value("incast.of_ceiling");
+        assert!(share > 0.2 && share <= 1.0, "{buffer}: {share}");
+    }
+}
+
 #[test]
 fn dse_3_a_ping_waits_in_cubics_queue_and_not_in_dctcps() {
     let result = run("dctcp-latency", &[("lab.duration", "1.5s"), ("lab.warmup", "0.5s")]);

@@ -116,3 +116,37 @@ fn mod_5_on_a_congested_lan_a_page_gets_a_few_kilobytes_a_second() {
     assert_eq!(rates.len(), 3);
     assert!(rates.iter().all(|rate| (500.0..12_000.0).contains(rate)), "{rates:?}");
 }
+
+const LOSSY: &str = r#"
+name = "lossy"
+[[link]]
+name = "line"
+kind = "serial"
+rate = "28.8kbit"
+framing = { header = "ppp", vj = VJ }
+lab  = { delay = "20ms", loss = "1%", corrupt = "1%" }
+[bond]
+tl0 = { ends = ["a", "b"], members = ["line"], mtu = 296 }
+[lab]
+duration = "3600s"
+runs = 5
+[[lab.flow]]
+name = "file"
+from = "a"
+to   = "b"
+app  = { kind = "bulk", bytes = "100KB", content = "pattern" }
+tcp  = { timestamps = false }
+"#;
+
+/// RFC 1144, 4: what follows a lost packet cannot be restored until it is sent again.
+#[test]
+fn a_loss_costs_compressed_headers_more_than_one_packet() {
+    let [plain, compressed] = ["false", "true"].map(|vj| {
+        let text = LOSSY.replace("VJ", vj);
+        let document = Document::parse("lossy.toml", text, &|_| Err(String::new())).expect("TOML");
+        let flow = run(&document).flows[0].clone();
+        assert_eq!((metric(&flow, "complete"), metric(&flow, "wrong")), (1.0, 0.0));
+        metric(&flow, "retransmitted")
+    });
+    assert!(compressed > 2.0 * plain, "{compressed} {plain}");
+}

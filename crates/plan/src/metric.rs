@@ -113,6 +113,18 @@ pub const HEARTBEAT: [&str; 5] = ["sent", "heard", "silence_max", "crashes", "me
 /// Metrics of a router.
 pub const ROUTER: [&str; 6] =
     ["broadcasts", "arp_requests", "arp_replies", "forwarded", "icmp_errors", "reassembled"];
+/// Metrics of a flow whose app is `datagrams`.
+pub const DATAGRAMS: [&str; 9] = [
+    "sent",
+    "received",
+    "lost",
+    "loss",
+    "goodput",
+    "delay_mean",
+    "delay_p50",
+    "delay_p99",
+    "delay_max",
+];
 /// Metrics of a group of flows.
 pub const GROUP: [&str; 8] = [
     "goodput",
@@ -164,6 +176,7 @@ pub(crate) enum Owner {
     Attempts,
     Messages,
     Web,
+    Datagrams,
     /// A flow of which it is not known what it does: its own errors are told already.
     Flow,
 }
@@ -182,6 +195,7 @@ impl Owner {
             (App::Rip(_), _) => Owner::Rip,
             (App::Heartbeat(_), _) => Owner::Heartbeat,
             (App::Web(_), _) => Owner::Web,
+            (App::Datagrams(_), _) => Owner::Datagrams,
         }
     }
 
@@ -205,6 +219,7 @@ impl Owner {
             Owner::Attempts => "connect flow",
             Owner::Messages => "messages flow",
             Owner::Web => "web flow",
+            Owner::Datagrams => "datagrams flow",
             Owner::Flow => "flow",
         }
     }
@@ -227,9 +242,11 @@ impl Owner {
             Owner::Attempts => ATTEMPTS.to_vec(),
             Owner::Messages => MESSAGES.to_vec(),
             Owner::Web => WEB.to_vec(),
+            Owner::Datagrams => DATAGRAMS.to_vec(),
             Owner::Flow => {
-                let of_tcp = [&BULK[..], &STREAMS, &REQUESTS, &ATTEMPTS, &MESSAGES, &WEB].concat();
-                [&of_tcp[..], &PING, &RPC, &RIP, &HEARTBEAT].concat()
+                let over_tcp = [&BULK[..], &STREAMS, &REQUESTS, &ATTEMPTS, &MESSAGES, &WEB];
+                let others = [&PING[..], &DATAGRAMS, &RPC, &RIP, &HEARTBEAT];
+                [over_tcp.concat(), others.concat()].concat()
             }
         }
     }

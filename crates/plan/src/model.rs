@@ -366,6 +366,8 @@ pub enum App {
     Attempts(Attempts),
     /// Messages of drawn sizes at drawn times.
     Messages(Messages),
+    /// Datagrams of drawn sizes at a rate.
+    Datagrams(Datagrams),
     /// Pages, one after the other.
     Web(Web),
     /// Calls of a server by datagrams.
@@ -374,6 +376,19 @@ pub enum App {
     Rip(Rip),
     /// Signs of life among the members of a cluster.
     Heartbeat(Heartbeat),
+}
+
+impl App {
+    /// Whether it runs over connections.
+    pub const fn is_tcp(&self) -> bool {
+        match self {
+            App::Bulk(_) | App::Requests(_) | App::Attempts(_) => true,
+            App::Messages(_) | App::Web(_) => true,
+            App::Ping(_) | App::Datagrams(_) | App::Rpc(_) | App::Rip(_) | App::Heartbeat(_) => {
+                false
+            }
+        }
+    }
 }
 
 /// Calls of a server by datagrams, as NFS makes them: each client has one under way, and asks again with a
@@ -467,6 +482,34 @@ pub struct Messages {
     pub bytes: [u64; 2],
     /// The mean time between two, drawn from an exponential distribution.
     pub interval: Duration,
+}
+
+/// Datagrams, each from a sender that is drawn or whose turn it is.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Datagrams {
+    /// Bytes of payload, each as likely as the others; never empty.
+    pub sizes: Vec<u32>,
+    /// Bits of payload per second, of all senders together.
+    pub rate: BitRate,
+    /// When the next is due.
+    pub spacing: Spacing,
+}
+
+/// The times between datagrams.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Spacing {
+    /// Drawn from an exponential distribution, and the sender is drawn too.
+    Poisson,
+    /// All the same, and the senders take turns.
+    Constant,
+}
+
+impl Datagrams {
+    /// The mean time between two.
+    pub fn interval(&self) -> Duration {
+        let bits: u64 = self.sizes.iter().map(|size| 8 * u64::from(*size)).sum();
+        self.rate.time_for_bits(bits) / (self.sizes.len() as u64).max(1)
+    }
 }
 
 /// One file in one direction, as FTP or iperf send it.
@@ -587,7 +630,10 @@ impl Plan {
     /// Whether a run depends on its seed.
     pub fn has_randomness(&self) -> bool {
         let is_drawn = |f: &Flow| {
-            let draws = matches!(f.app, App::Messages(_) | App::Rpc(_) | App::Rip(_));
+            let draws = match f.app {
+                App::Messages(_) | App::Datagrams(_) | App::Rpc(_) | App::Rip(_) => true,
+                _ => false,
+            };
             draws || !f.start_jitter.is_zero()
         };
         let uplinks = self.lab.switches.iter().filter_map(|switch| switch.uplink.as_ref());
@@ -660,10 +706,9 @@ impl Link {
 const PLAIN_HEADERS: u64 = (ipv4::HEADER_LEN + tcp::HEADER_LEN_MIN) as u64;
 
 impl LinkLab {
-    /// Whether every frame arrives whole, once, and in its turn.
-    pub fn keeps_all_in_order(&self) -> bool {
-        let faults = [self.loss, self.duplicate, self.reorder.ratio, self.corrupt];
-        faults.iter().all(|ratio| ratio.is_zero())
+    /// Whether every frame that arrives does so once and in its turn.
+    pub fn keeps_order(&self) -> bool {
+        self.duplicate.is_zero() && self.reorder.ratio.is_zero()
     }
 
     /// Whether anything on this wire is drawn.

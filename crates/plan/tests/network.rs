@@ -3,7 +3,7 @@
 use trunkline_core::link::Layout;
 use trunkline_core::time::Duration;
 use trunkline_plan::Document;
-use trunkline_plan::model::{Plan, Route};
+use trunkline_plan::model::{App, Plan, Route, Spacing};
 use trunkline_plan::network::PortQueue;
 
 const GOOD: &str = "name = \"n\"
@@ -202,4 +202,30 @@ fn what_a_segment_cannot_be_is_refused_with_the_reason() {
             assert!(text.contains(part), "{to}: no `{part}` in\n{text}");
         }
     }
+}
+
+#[test]
+fn datagrams_have_sizes_and_a_rate() {
+    let load = |app: &str| SHARED.replace("{ kind = \"bulk\" }", app);
+    let mix = "{ kind = \"datagrams\", sizes = [\"18B\", \"1472B\"], rate = \"5.96mbit\" }";
+    let App::Datagrams(datagrams) = plan(&load(mix)).lab.flows.remove(0).app else {
+        panic!("datagrams")
+    };
+    let spacing = datagrams.spacing;
+    assert_eq!((datagrams.interval(), spacing), (Duration::from_millis(1), Spacing::Poisson));
+    let cases: [(&str, &str, &[&str]); 5] = [
+        ("sizes = [\"18B\", \"1472B\"], ", "", &["`sizes` is missing"]),
+        ("\"18B\"", "\"13B\"", &["out of range", "from 14B to 65507B"]),
+        ("[\"18B\", \"1472B\"]", "[]", &["no list of sizes", "from 1 to 64 sizes"]),
+        (", rate = \"5.96mbit\"", "", &["`rate` is missing"]),
+        (" }", ", spacing = \"even\" }", &["\"even\" is unknown", "\"poisson\"", "\"constant\""]),
+    ];
+    for (from, to, parts) in cases {
+        let text = document(&load(&mix.replacen(from, to, 1))).check().to_string();
+        for part in parts {
+            assert!(text.contains(part), "{to}: no `{part}` in\n{text}");
+        }
+    }
+    let tcp = load(&format!("{mix}\ntcp = {{ dscp = 1 }}"));
+    assert!(document(&tcp).check().to_string().contains("datagrams have no `tcp`"));
 }

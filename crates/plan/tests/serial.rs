@@ -54,10 +54,12 @@ fn what_only_ppp_has_is_refused_elsewhere() {
 }
 
 #[test]
-fn compressed_headers_need_a_line_that_keeps_its_order_and_loses_nothing() {
+fn compressed_headers_need_a_line_that_keeps_its_order() {
     let vj = "framing = { header = \"ppp\", vj = true }\n";
-    let lossy = format!("{LINK}{vj}lab = {{ loss = \"1%\" }}\n");
-    refused(&lossy, "", &["needs a line that loses nothing and keeps its order", "vj = false"]);
+    for mixing in ["duplicate = \"1%\"", "reorder = { ratio = \"1%\", delay = \"1ms\" }"] {
+        let mixed = format!("{LINK}{vj}lab = {{ {mixing} }}\n");
+        refused(&mixed, "", &["needs a line that keeps its order", "vj = false"]);
+    }
     let link = format!("{LINK}count = 2\n{vj}");
     let two = |mode: &str| {
         let text = format!(

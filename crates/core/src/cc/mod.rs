@@ -182,6 +182,10 @@ pub trait CongestionControl: Debug + Send {
     fn cwnd(&self) -> u32;
     /// Slow-start threshold in bytes.
     fn ssthresh(&self) -> u32;
+    /// Whether it ever has a [`CongestionControl::pacing_rate`]; it is asked once.
+    fn paces(&self) -> bool {
+        false
+    }
     /// The rate segments should leave at; none means as fast as the window allows.
     fn pacing_rate(&self) -> Option<BitRate>;
     /// How ECN is used.

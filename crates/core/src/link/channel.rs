@@ -289,7 +289,9 @@ impl Channel {
         match done.lost {
             Some(reason) => self.drop_frame(now, cx, done.frame, reason),
             None => {
-                if self.wire.push(out, cx, done.frame) == Fate::Lost {
+                let fate = self.wire.push(out, cx, done.frame);
+                self.framer.receive(cx, done.frame, fate);
+                if fate == Fate::Lost {
                     self.record_drop(now, cx, DropReason::WireLoss);
                 }
             }
@@ -325,6 +327,9 @@ impl Channel {
         }
         if let (LinkChange::Down, Some(modem)) = (change, &mut self.modem) {
             modem.clear(now);
+        }
+        if change == LinkChange::Up {
+            self.framer.restart();
         }
         for _ in 0..self.wire.handle_link(now, cx, change) {
             self.record_drop(now, cx, DropReason::LinkDown);

@@ -5,9 +5,12 @@
 //! Deviation: a PPP frame counts one flag. On a busy line the flag before opens it; on an idle one a flag
 //! more is due, which is a byte and only then.
 
-use crate::wire::ppp::control::SlotCompression;
+use super::headers::Headers;
+use super::wire::Fate;
+use crate::Context;
+use crate::frame::Frame;
 use crate::wire::ppp::{self, Agreed, Fcs, Protocol};
-use crate::wire::vj::{self, Compressor};
+use crate::wire::vj;
 use crate::wire::{ethernet, ipv4, ipv6, udp};
 
 /// How a byte becomes bits.
@@ -49,8 +52,7 @@ pub enum Payload {
     Zeros,
 }
 
-/// Whether the headers of TCP segments are compressed (RFC 1144). Only a line that keeps its order and loses
-/// nothing can: lengths follow from the real compressor, but what a loss would spoil is not modelled.
+/// Whether the headers of TCP segments are compressed (RFC 1144). Only a line that keeps its order can.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum HeaderCompression {
     /// They go as they are.
@@ -238,7 +240,7 @@ impl ByLength {
 pub struct Framer {
     framing: Framing,
     by_length: Option<ByLength>,
-    compressor: Option<Box<Compressor>>,
+    headers: Option<Box<Headers>>,
     /// Expansion not yet given out, in 256ths of a byte.
     carried: u64,
 }
@@ -246,13 +248,27 @@ pub struct Framer {
 impl Framer {
     /// A framer with nothing carried.
     pub fn new(framing: Framing) -> Self {
-        let compressor = match framing.compression {
+        let (by_length, headers) = (ByLength::of(&framing), Framer::headers(framing));
+        Framer { framing, by_length, headers, carried: 0 }
+    }
+
+    fn headers(framing: Framing) -> Option<Box<Headers>> {
+        match framing.compression {
             HeaderCompression::Off => None,
-            HeaderCompression::VanJacobson => {
-                Some(Box::new(Compressor::new(vj::SLOTS, SlotCompression::Allowed)))
-            }
-        };
-        Framer { framing, by_length: ByLength::of(&framing), compressor, carried: 0 }
+            HeaderCompression::VanJacobson => Some(Box::new(Headers::new())),
+        }
+    }
+
+    /// What the wire made of the packet framed last: where headers are compressed, a loss spoils others.
+    pub(super) fn receive(&mut self, cx: &mut Context, frame: Frame, fate: Fate) {
+        if let Some(headers) = &mut self.headers {
+            headers.receive(cx, frame, fate);
+        }
+    }
+
+    /// The link is back after a cut: both its ends begin anew.
+    pub(super) fn restart(&mut self) {
+        self.headers = Framer::headers(self.framing);
     }
 
     /// The framing it counts by.
@@ -274,10 +290,10 @@ impl Framer {
     /// A packet of `bytes` (scanned exactly) and `elided` bytes behind them as it is on the line.
     pub fn frame(&mut self, bytes: &[u8], elided: u32) -> Framed {
         let header = self.framing.header;
-        let (kind, front, rest) = match &mut self.compressor {
+        let (kind, front, rest) = match &mut self.headers {
             None => (vj::Kind::Ip, None, bytes),
-            Some(compressor) => {
-                let compressed = compressor.compress(bytes, elided);
+            Some(headers) => {
+                let compressed = headers.send(bytes, elided);
                 (compressed.kind, Some(compressed), &bytes[compressed.replaced..])
             }
         };

@@ -5,6 +5,7 @@ pub mod channel;
 pub mod chip;
 pub mod csma;
 pub mod framing;
+mod headers;
 pub mod modem;
 pub mod pacer;
 pub mod receiver;
@@ -28,7 +29,7 @@ pub enum Medium {
     /// The channels are lines of one UART chip.
     Chip(Chip),
     /// The channels are stations on one half-duplex Ethernet cable.
-    Cable(Csma),
+    Cable(Box<Csma>),
 }
 
 impl Medium {

@@ -47,6 +47,8 @@ impl WireConfig {
 pub enum Fate {
     /// It is on its way.
     Carried,
+    /// It is on its way, and damaged.
+    Damaged,
     /// The wire lost it.
     Lost,
 }
@@ -102,12 +104,15 @@ impl Wire {
             let copy = cx.frames.duplicate(frame);
             self.launch(now, cx, copy);
         }
-        self.launch(now, cx, frame);
-        Fate::Carried
+        self.launch(now, cx, frame)
     }
 
-    fn launch(&mut self, now: Instant, cx: &mut Context, frame: Frame) {
-        if self.rng.chance(self.config.corruption) {
+    fn launch(&mut self, now: Instant, cx: &mut Context, frame: Frame) -> Fate {
+        let fate = match self.rng.chance(self.config.corruption) {
+            true => Fate::Damaged,
+            false => Fate::Carried,
+        };
+        if fate == Fate::Damaged {
             self.flip_one_bit(cx, frame);
         }
         let mut arrival = now + self.config.delay;
@@ -116,9 +121,10 @@ impl Wire {
         }
         if self.rng.chance(self.config.reorder) {
             self.insert(arrival + self.config.reorder_delay, frame);
-            return;
+            return fate;
         }
         self.keep_place(arrival, frame);
+        fate
     }
 
     /// A frame arrives, but not before the one in front of it.

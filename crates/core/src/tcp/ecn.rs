@@ -165,6 +165,9 @@ impl EcnState {
 
     /// The flags and the codepoint that a segment after the handshake leaves with.
     pub fn dress(&mut self, flags: Flags, packet: Packet) -> (Flags, Codepoint) {
+        if self.capable == Capable::Nothing && self.echo == Echo::Off && !self.cwr_due {
+            return (flags, Codepoint::NotEct);
+        }
         let mut flags = flags;
         if self.echoed() == Mark::Ce {
             flags = flags | Flags::ECE;

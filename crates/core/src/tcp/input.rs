@@ -327,7 +327,7 @@ impl Connection {
     pub(super) fn schedule_ack(&mut self, now: Instant, cx: &mut Context, payload_len: u32) {
         self.acking.rcv_mss = self.acking.rcv_mss.max(payload_len);
         let unacked = self.rcv_nxt - self.acking.last_sent;
-        let held = u32::from(self.config.ack_every.max(1) - 1) * self.acking.rcv_mss;
+        let held = u32::from(self.config.ack_every.saturating_sub(1)) * self.acking.rcv_mss;
         if self.acking.quick > 0 {
             self.acking.quick -= 1;
             self.acking.due = true;

@@ -43,7 +43,8 @@ impl Connection {
     }
 
     fn next_packet(&mut self, now: Instant, cx: &mut Context) -> Option<Frame> {
-        if let Some(seq) = self.reset_due.take() {
+        if let Some(seq) = self.reset_due {
+            self.reset_due = None;
             return Some(self.emit_reset(now, cx, seq));
         }
         if self.state == State::Closed {
@@ -243,6 +244,7 @@ impl Connection {
     }
 
     /// Sends what a record of the scoreboard stands for, a SYN or a segment that is sent again.
+    #[inline(never)]
     fn send_record(&mut self, now: Instant, cx: &mut Context, index: usize) -> Frame {
         let record = self.board.record(index);
         if record.transmissions > 0 {
@@ -324,6 +326,7 @@ impl Connection {
     }
 
     /// An empty segment: an acknowledgment, or a probe when `seq` lies below the window.
+    #[inline(never)]
     fn emit_empty(&mut self, now: Instant, cx: &mut Context, seq: SeqNumber) -> Frame {
         self.emit(now, cx, seq, Flags::ACK, 0, Packet::Other)
     }
@@ -337,6 +340,7 @@ impl Connection {
     }
 
     /// Every segment after the handshake: it acknowledges and offers the window.
+    #[inline(always)]
     fn emit(
         &mut self,
         now: Instant,
@@ -376,7 +380,7 @@ impl Connection {
     #[inline]
     fn has_sacks(&self) -> bool {
         let nothing = self.reassembly.is_empty() && self.acking.duplicate.is_none();
-        !(nothing || !self.agreed.repair.uses_sack())
+        !nothing && self.agreed.repair.uses_sack()
     }
 
     /// As many SACK blocks as fit beside the payload.
@@ -398,11 +402,11 @@ impl Connection {
         self.acking.duplicate = None;
         self.acking.last_sent = self.rcv_nxt;
         self.timers.delayed_ack = None;
-        let repeat = std::mem::take(&mut self.acking.repeat);
-        self.timers.repeat_ack = match (repeat, self.config.repeat_ack) {
-            (true, Some(after)) => Some(now + after),
-            _ => None,
-        };
+        self.timers.repeat_ack = None;
+        if self.acking.repeat {
+            self.acking.repeat = false;
+            self.timers.repeat_ack = self.config.repeat_ack.map(|after| now + after);
+        }
     }
 
     /// What is prepared for the segments of this connection.
@@ -416,7 +420,7 @@ impl Connection {
     }
 
     /// The packet around most segments: [`Connection::emit_packet`] writes the same, with more steps.
-    #[inline]
+    #[inline(never)]
     fn emit_stamped(
         &self,
         cx: &mut Context,

@@ -5,7 +5,8 @@
 //! has it. Segments leave in bursts of two, or of what takes a millisecond if that is more, so that fast
 //! connections do not wake for every segment. Acknowledgments and what a timeout sends again do not wait.
 
-use super::Connection;
+use super::{Config, Connection};
+use crate::cc::CongestionControl;
 use crate::time::{Duration, Instant};
 
 /// Of the window per round trip, in percent: below half of the slow-start threshold, and above.
@@ -17,12 +18,22 @@ const BURST_SEGMENTS: u64 = 2;
 const BURST: Duration = Duration::from_millis(1);
 
 /// What may leave when.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Pacer {
+    /// Whether there is ever a rate.
+    is_on: bool,
     /// Bytes that may still leave with the present burst.
     burst_left: u32,
     /// When what has left is paid for at the rate of the time.
     paid_at: Instant,
+}
+
+impl Pacer {
+    /// A rate comes from the configuration or from the congestion control.
+    pub fn new(config: &Config, cc: &dyn CongestionControl) -> Self {
+        let is_on = config.pacing || cc.paces();
+        Pacer { is_on, burst_left: 0, paid_at: Instant::ZERO }
+    }
 }
 
 impl Connection {
@@ -63,7 +74,7 @@ impl Connection {
     /// So many bytes of payload have left.
     #[inline]
     pub(super) fn pace(&mut self, now: Instant, bytes: u32) {
-        if self.config.pacing || self.cc.pacing_rate().is_some() {
+        if self.pacer.is_on {
             self.pay(now, bytes);
         }
     }
@@ -74,7 +85,7 @@ impl Connection {
             return;
         };
         if now >= self.pacer.paid_at {
-            self.pacer = Pacer { burst_left: self.burst(), paid_at: now };
+            (self.pacer.burst_left, self.pacer.paid_at) = (self.burst(), now);
         }
         self.pacer.paid_at += time;
         self.pacer.burst_left = self.pacer.burst_left.saturating_sub(bytes);

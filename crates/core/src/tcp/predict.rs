@@ -9,7 +9,7 @@ use super::{Connection, Fin, Segment, State};
 use crate::Context;
 use crate::frame::Frame;
 use crate::time::Instant;
-use crate::wire::tcp::Flags;
+use crate::wire::tcp::{Flags, Timestamps};
 
 /// The flags that must be exactly ACK; PSH says nothing here.
 const LOOKED_AT: u8 = !Flags::PSH.0;
@@ -38,15 +38,16 @@ impl Connection {
         if !expected {
             return false;
         }
-        match (self.agreed.timestamps, repr.options.timestamps) {
-            (true, Some(stamps)) if !self.agreed.is_old(now, stamps.value) => {}
-            (false, _) => {}
+        let stamps = repr.options.timestamps.filter(|_| self.agreed.timestamps);
+        match stamps {
+            Some(stamps) if !self.agreed.is_old(now, stamps.value) => {}
+            None if !self.agreed.timestamps => {}
             _ => return false,
         }
         if segment.payload_len == 0 {
-            self.predict_ack(now, cx, frame, segment)
+            self.predict_ack(now, cx, frame, segment, stamps)
         } else {
-            self.predict_data(now, cx, frame, segment)
+            self.predict_data(now, cx, frame, segment, stamps)
         }
     }
 
@@ -57,12 +58,13 @@ impl Connection {
         cx: &mut Context,
         frame: Frame,
         segment: &Segment,
+        stamps: Option<Timestamps>,
     ) -> bool {
         let repr = &segment.repr;
         if !(repr.ack.gt(self.snd_una) && repr.ack.le(self.snd_nxt)) {
             return false;
         }
-        self.note_expected(now, segment);
+        self.note_expected(now, segment, stamps);
         let echo = repr.options.timestamps.map(|t| t.echo);
         self.advance(now, cx, repr.ack, echo);
         self.learn_delivered(now, echo);
@@ -76,10 +78,9 @@ impl Connection {
     /// What `note_timestamp` and `take_window` leave of a segment whose timestamp is not old and whose window
     /// is the one known.
     #[inline(always)]
-    fn note_expected(&mut self, now: Instant, segment: &Segment) {
+    fn note_expected(&mut self, now: Instant, segment: &Segment, stamps: Option<Timestamps>) {
         let (seq, ack) = (segment.repr.seq, segment.repr.ack);
-        if let Some(stamps) = segment.repr.options.timestamps
-            && self.agreed.timestamps
+        if let Some(stamps) = stamps
             && seq.le(self.acking.last_sent)
         {
             self.agreed.remember(now, stamps.value);
@@ -96,6 +97,7 @@ impl Connection {
         cx: &mut Context,
         frame: Frame,
         segment: &Segment,
+        stamps: Option<Timestamps>,
     ) -> bool {
         let repr = &segment.repr;
         let fits = segment.payload_len <= self.rcv_wnd();
@@ -103,7 +105,7 @@ impl Connection {
         if !in_order || !fits || !self.ecn.is_unmoved_by(segment.ecn) {
             return false;
         }
-        self.note_expected(now, segment);
+        self.note_expected(now, segment, stamps);
         self.timers.probes_unanswered = 0;
         let piece = Piece {
             seq: repr.seq,

@@ -43,16 +43,17 @@ impl ReceiveBuffer {
     #[inline(always)]
     pub fn append(&mut self, frames: &mut Frames, piece: Piece) {
         let Piece { frame, offset, len, .. } = piece;
-        let held = frames.bytes(frame);
-        let real = held.len().saturating_sub(offset as usize).min(len as usize);
+        let real = frames.in_memory(frame).saturating_sub(offset as usize).min(len as usize);
         self.len += len as usize;
-        if real >= STAYS_FROM {
-            self.parts.push_back(Part::Frame { frame, from: offset, to: offset + real as u32 });
-        } else {
-            if real > 0 {
-                self.push_small(&held[offset as usize..][..real]);
-            }
+        if real == 0 {
+            self.push_elided(len as usize);
+            return frames.remove(frame);
+        }
+        if real < STAYS_FROM {
+            self.push_small(&frames.bytes(frame)[offset as usize..][..real]);
             frames.remove(frame);
+        } else {
+            self.parts.push_back(Part::Frame { frame, from: offset, to: offset + real as u32 });
         }
         if real < len as usize {
             self.push_elided(len as usize - real);
@@ -90,35 +91,39 @@ impl ReceiveBuffer {
         while left > 0
             && let Some(part) = self.parts.front_mut()
         {
-            let (n, is_used_up) = match part {
+            // A part that is longer than what is asked for stays, shortened.
+            match part {
                 Part::Frame { frame, from, to } => {
-                    let n = left.min((*to - *from) as usize);
-                    sink(Chunk::Bytes(&frames.bytes(*frame)[*from as usize..][..n]));
-                    *from += n as u32;
-                    if from == to {
-                        frames.remove(*frame);
+                    let bytes = &frames.bytes(*frame)[*from as usize..*to as usize];
+                    if bytes.len() > left {
+                        sink(Chunk::Bytes(&bytes[..left]));
+                        *from += left as u32;
+                        break;
                     }
-                    (n, from == to)
+                    left -= bytes.len();
+                    sink(Chunk::Bytes(bytes));
+                    frames.remove(*frame);
                 }
                 Part::Bytes(len) => {
-                    let next = self.small.as_slices().0;
-                    let n = left.min(*len).min(next.len());
-                    sink(Chunk::Bytes(&next[..n]));
-                    self.small.drain(..n);
-                    *len -= n;
-                    (n, *len == 0)
+                    let n = left.min(*len);
+                    read_small(&mut self.small, n, &mut sink);
+                    if n < *len {
+                        *len -= n;
+                        break;
+                    }
+                    left -= n;
                 }
                 Part::Elided(len) => {
                     let n = left.min(*len);
                     sink(Chunk::Elided(n));
-                    *len -= n;
-                    (n, *len == 0)
+                    if n < *len {
+                        *len -= n;
+                        break;
+                    }
+                    left -= n;
                 }
-            };
-            left -= n;
-            if is_used_up {
-                self.parts.pop_front();
             }
+            self.parts.pop_front();
         }
         read
     }
@@ -135,6 +140,16 @@ impl ReceiveBuffer {
             Chunk::Elided(n) => self.push_elided(n),
         });
     }
+}
+
+/// Hands the first `n` bytes to `sink`, which may take two chunks.
+fn read_small(small: &mut VecDeque<u8>, n: usize, mut sink: impl FnMut(Chunk<'_>)) {
+    let (first, second) = small.as_slices();
+    sink(Chunk::Bytes(&first[..n.min(first.len())]));
+    if n > first.len() {
+        sink(Chunk::Bytes(&second[..n - first.len()]));
+    }
+    small.drain(..n);
 }
 
 #[cfg(test)]

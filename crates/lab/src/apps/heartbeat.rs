@@ -51,7 +51,16 @@ impl Heartbeat {
         };
         let hosts = members.iter().map(|(host, _)| *host).collect();
         let members = (0..).zip(members).map(member).collect();
-        Heartbeat { plan, port, members, hosts, sent: 0, heard: 0, silence: Duration::ZERO, crashes: 0 }
+        Heartbeat {
+            plan,
+            port,
+            members,
+            hosts,
+            sent: 0,
+            heard: 0,
+            silence: Duration::ZERO,
+            crashes: 0,
+        }
     }
 
     pub(crate) fn hosts(&self) -> &[usize] {
@@ -69,9 +78,8 @@ impl Heartbeat {
 
     /// The longest silence until `now`.
     pub(crate) fn silence_max(&self, now: Instant) -> Duration {
-        let silences = self.pairs().map(|(member, other)| {
-            since(self.members[member].heard_at[other], now)
-        });
+        let silences =
+            self.pairs().map(|(member, other)| since(self.members[member].heard_at[other], now));
         silences.max().unwrap_or(Duration::ZERO).max(self.silence)
     }
 

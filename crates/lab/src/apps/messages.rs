@@ -1,7 +1,7 @@
 //! Messages of drawn sizes at drawn times, each on a connection of its own: the short and the long flows of a
 //! data centre.
 
-use super::Call;
+use super::{Call, draw};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use trunkline_core::host::{ConnectionId, Event, Host};
@@ -125,7 +125,7 @@ impl Messages {
         if self.next_at > call.now {
             return;
         }
-        self.next_at = call.now + self.pause();
+        self.next_at = call.now + draw::exponential(&mut self.rng, self.plan.interval);
         let host = self.senders[self.rng.below(self.senders.len() as u64) as usize];
         let bytes = self.size();
         let opened = call.hosts[host].connect(call.now, call.cx, self.config.clone(), self.remote);
@@ -144,22 +144,11 @@ impl Messages {
         self.messages.insert(number, message);
     }
 
-    /// A draw above zero and at most one.
-    fn draw(&mut self) -> f64 {
-        (f64::from(self.rng.next_u32()) + 1.0) / 4_294_967_296.0
-    }
-
-    /// The time to the next message: exponential.
-    fn pause(&mut self) -> Duration {
-        let mean = self.plan.interval.as_nanos() as f64;
-        Duration::from_nanos((-libm::log(self.draw()) * mean) as u64)
-    }
-
     /// The size of a message: its logarithm is drawn evenly.
     fn size(&mut self) -> u64 {
         let [low, high] = self.plan.bytes;
         let [from, to] = [libm::log(low as f64), libm::log(high as f64)];
-        (libm::exp(from + (to - from) * self.draw()) as u64).clamp(low, high)
+        (libm::exp(from + (to - from) * draw::share(&mut self.rng)) as u64).clamp(low, high)
     }
 
     pub(crate) fn handle_event(&mut self, call: &mut Call<'_>, host: usize, event: &Event) -> bool {

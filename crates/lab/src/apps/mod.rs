@@ -3,6 +3,8 @@
 
 pub(crate) mod attempts;
 pub(crate) mod bulk;
+pub(crate) mod datagrams;
+mod draw;
 pub(crate) mod heartbeat;
 pub(crate) mod messages;
 pub(crate) mod ping;
@@ -35,6 +37,7 @@ pub(crate) enum App {
     Rpc(Box<rpc::Rpc>),
     Rip(rip::Rip),
     Heartbeat(heartbeat::Heartbeat),
+    Datagrams(Box<datagrams::Datagrams>),
 }
 
 impl App {
@@ -51,6 +54,7 @@ impl App {
             App::Rpc(rpc) => rpc.handle_event(call, host, event),
             App::Rip(rip) => rip.handle_event(call, host, event),
             App::Heartbeat(heartbeat) => heartbeat.handle_event(call, host, event),
+            App::Datagrams(datagrams) => datagrams.handle_event(call, host, event),
         }
     }
 
@@ -67,6 +71,7 @@ impl App {
             App::Rpc(rpc) => rpc.handle_timeout(call),
             App::Rip(rip) => rip.handle_timeout(call),
             App::Heartbeat(heartbeat) => heartbeat.handle_timeout(call),
+            App::Datagrams(datagrams) => datagrams.handle_timeout(call),
         }
     }
 
@@ -83,6 +88,7 @@ impl App {
             App::Rpc(rpc) => rpc.poll_timeout(),
             App::Rip(rip) => rip.poll_timeout(),
             App::Heartbeat(heartbeat) => heartbeat.poll_timeout(),
+            App::Datagrams(datagrams) => datagrams.poll_timeout(),
         }
     }
 
@@ -94,7 +100,7 @@ impl App {
             App::Ping(ping) => ping.is_finite(),
             App::Requests(requests) => requests.is_finite(),
             App::Attempts(attempts) => attempts.is_finite(),
-            App::Messages(_) | App::Rip(_) | App::Heartbeat(_) => false,
+            App::Messages(_) | App::Datagrams(_) | App::Rip(_) | App::Heartbeat(_) => false,
             App::Web(web) => web.is_finite(),
             App::Rpc(rpc) => rpc.is_finite(),
         }
@@ -108,7 +114,7 @@ impl App {
             App::Ping(ping) => ping.is_done(),
             App::Requests(requests) => requests.is_done(),
             App::Attempts(attempts) => attempts.is_done(),
-            App::Messages(_) | App::Rip(_) | App::Heartbeat(_) => true,
+            App::Messages(_) | App::Datagrams(_) | App::Rip(_) | App::Heartbeat(_) => true,
             App::Web(web) => web.is_done(),
             App::Rpc(rpc) => rpc.is_done(),
         }
@@ -122,7 +128,7 @@ impl App {
             App::Ping(ping) => ping.share_done(),
             App::Requests(requests) => requests.share_done(),
             App::Attempts(attempts) => attempts.share_done(),
-            App::Messages(_) | App::Rip(_) | App::Heartbeat(_) => None,
+            App::Messages(_) | App::Datagrams(_) | App::Rip(_) | App::Heartbeat(_) => None,
             App::Web(web) => web.share_done(),
             App::Rpc(rpc) => rpc.share_done(),
         }
@@ -141,6 +147,7 @@ impl App {
             App::Rpc(rpc) => rpc.hosts(),
             App::Rip(rip) => rip.hosts(),
             App::Heartbeat(heartbeat) => heartbeat.hosts(),
+            App::Datagrams(datagrams) => datagrams.hosts(),
         }
     }
 

@@ -44,7 +44,14 @@ pub(crate) struct Segment {
 impl Segment {
     /// A segment without stations.
     pub(crate) const fn new(medium: usize, rate: BitRate, resolution: Resolution) -> Segment {
-        Segment { medium, rate, resolution, stations: Vec::new(), of_machine: Vec::new(), missed: 0 }
+        Segment {
+            medium,
+            rate,
+            resolution,
+            stations: Vec::new(),
+            of_machine: Vec::new(),
+            missed: 0,
+        }
     }
 
     /// How a frame on it is framed.

@@ -1,9 +1,10 @@
 //! Metrics of flows over switches, of groups of them, and of ports.
 
-use super::{Metrics, connection, datagrams, failure, goodput, one_or_zero};
+use super::{Metrics, connection, failure, goodput, one_or_zero, services};
 use crate::apps::App;
 use crate::apps::attempts::Attempts;
 use crate::apps::bulk::Bulk;
+use crate::apps::datagrams::Datagrams;
 use crate::apps::messages::{Messages, Totals};
 use crate::apps::requests::Requests;
 use crate::apps::streams::Streams;
@@ -98,7 +99,10 @@ pub(super) fn cause(app: &App) -> Option<String> {
         App::Messages(messages) if messages.trips.is_empty() => {
             "no message had arrived after the warm-up"
         }
-        _ => return datagrams::cause(app).map(str::to_owned).or_else(|| failures(app)),
+        App::Datagrams(datagrams) if datagrams.delays.is_empty() => {
+            "no datagram had arrived after the warm-up"
+        }
+        _ => return services::cause(app).map(str::to_owned).or_else(|| failures(app)),
     };
     Some(cause.to_owned())
 }
@@ -112,8 +116,9 @@ pub(super) fn metrics(plan: &Plan, world: &World, flow: &Flow, app: &App) -> Met
         App::Messages(messages) => of_messages(plan, world, messages),
         App::Web(web) => of_web(plan, world, web),
         App::Rpc(_) | App::Rip(_) | App::Heartbeat(_) => {
-            datagrams::metrics(plan, world, flow, app).unwrap_or_default()
+            services::metrics(plan, world, flow, app).unwrap_or_default()
         }
+        App::Datagrams(datagrams) => of_datagrams(plan, world, datagrams),
         App::Bulk(_) | App::Ping(_) => Metrics::new(),
     }
 }
@@ -124,11 +129,31 @@ fn rate(bulk: &Bulk, end: Instant) -> Option<f64> {
     if bulk.is_finite() { rate } else { rate.or(Some(0.0)) }
 }
 
+/// What all transfers of a flow brought in the time that they have in common, from the first byte of any to the
+/// last. The sum of their rates would say more than the cable carries, where each counts from its own first
+/// byte and some stall before.
+fn together(bulks: &[Bulk], end: Instant) -> Option<f64> {
+    let records = || bulks.iter().map(|bulk| &bulk.record);
+    let (bytes, from, to): (u64, _, _) = if bulks.iter().all(Bulk::is_finite) {
+        let from = records().filter_map(|record| record.first_write_at).min();
+        let to = records().filter_map(|record| record.last_byte_at).max();
+        (records().map(|record| record.received).sum(), from, to)
+    } else {
+        let measured = || records().filter_map(|r| r.measured_from.map(|from| (r, from)));
+        let bytes = measured().map(|(record, (_, before))| record.received - before).sum();
+        (bytes, measured().map(|(_, (from, _))| from).min(), Some(end))
+    };
+    match from.zip(to) {
+        Some((from, to)) if to > from => Some(8.0 * bytes as f64 / (to - from).as_secs_f64()),
+        _ => Some(0.0),
+    }
+}
+
 fn of_streams(plan: &Plan, world: &World, flow: &Flow, streams: &Streams) -> Metrics {
     let bulks = &streams.bulks;
     let rates: Option<Vec<f64>> = bulks.iter().map(|bulk| rate(bulk, world.now)).collect();
     let all = |pick: fn(&[f64]) -> Option<f64>| rates.as_deref().and_then(pick);
-    let goodput = all(|rates| Some(rates.iter().sum()));
+    let goodput = rates.as_ref().and_then(|_| together(bulks, world.now));
     let senders = || bulks.iter().map(|bulk| (bulk.hosts()[0], bulk.sender()));
     let totals = totals(world, senders());
     let timeouts = senders().filter_map(|(host, id)| connection(world, host, id));
@@ -261,6 +286,23 @@ fn of_messages(plan: &Plan, world: &World, messages: &Messages) -> Metrics {
         ("retransmitted".into(), Some(totals.retransmitted as f64)),
         ("retransmitted_share".into(), share(&totals)),
         ("timeouts".into(), Some(totals.timeouts as f64)),
+    ])
+}
+
+fn of_datagrams(plan: &Plan, world: &World, datagrams: &Datagrams) -> Metrics {
+    let delays = seconds(&datagrams.delays);
+    let (received, lost) = (delays.len() as f64, datagrams.lost as f64);
+    let time = measured_time(plan, world.now);
+    Metrics::from([
+        ("sent".into(), Some(datagrams.sent() as f64)),
+        ("received".into(), Some(received)),
+        ("lost".into(), Some(lost)),
+        ("loss".into(), (received + lost > 0.0).then(|| lost / (received + lost))),
+        ("goodput".into(), time.map(|time| 8.0 * datagrams.received_bytes as f64 / time)),
+        ("delay_mean".into(), mean(&delays)),
+        ("delay_p50".into(), percentile(delays.clone(), 0.5)),
+        ("delay_p99".into(), percentile(delays.clone(), 0.99)),
+        ("delay_max".into(), delays.iter().copied().reduce(f64::max)),
     ])
 }
 

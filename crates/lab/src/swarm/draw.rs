@@ -5,7 +5,7 @@ mod network;
 
 use trunkline_core::bond::Mode;
 use trunkline_core::bond::trunk::{Monitor, Reorder as Order};
-use trunkline_core::link::framing::{Framing, Header, LineCoding, Payload};
+use trunkline_core::link::framing::{Framing, Header, HeaderCompression, LineCoding, Payload};
 use trunkline_core::queue::Limit;
 use trunkline_core::queue::red::Above;
 use trunkline_core::rng::Rng;
@@ -56,6 +56,10 @@ pub(super) fn plan(seed: u64) -> Plan {
         links.iter_mut().for_each(|link| tunnel(&mut queues, link, trunk));
         links.iter_mut().for_each(|link| link.lab.discipline = discipline(&mut queues));
         chips.clear();
+    }
+    let mut rng = Rng::new(seed).fork("headers");
+    if members == 1 && links[0].kind == LinkKind::Serial && rng.below(2) == 0 {
+        compress_headers(&mut links[0]);
     }
     let mut plan = Plan {
         name: format!("swarm-{seed}"),
@@ -116,6 +120,13 @@ fn tunnel(rng: &mut Rng, link: &mut Link, trunk: Trunk) {
             |told: BitRate| BitRate::from_bps(told.as_bps() / 2 + rng.below(told.as_bps()));
         link.lab.rate = Some(Rates { up: real(link.rate.up), down: real(link.rate.down) });
     }
+}
+
+/// Compressed headers want a line that keeps its order, whatever it loses.
+fn compress_headers(link: &mut Link) {
+    link.framing.compression = HeaderCompression::VanJacobson;
+    link.lab.duplicate = Ratio::ZERO;
+    link.lab.reorder.ratio = Ratio::ZERO;
 }
 
 /// What a network does in front of its line.

@@ -1,6 +1,6 @@
 //! `app` of a flow: what it does.
 
-use super::datagram;
+use super::{datagrams, service};
 use crate::diagnostic::{Problem, Problems};
 use crate::model::{App, Attempts, Bulk, Clock, Content, Messages, Ping, Requests, Web};
 use crate::quantity::SIZE_FORM;
@@ -19,9 +19,10 @@ enum Kind {
     Rpc,
     Rip,
     Heartbeat,
+    Datagrams,
 }
 
-const APPS: [(&str, Kind); 9] = [
+const APPS: [(&str, Kind); 10] = [
     ("bulk", Kind::Bulk),
     ("ping", Kind::Ping),
     ("request-response", Kind::Requests),
@@ -31,6 +32,7 @@ const APPS: [(&str, Kind); 9] = [
     ("rpc", Kind::Rpc),
     ("rip", Kind::Rip),
     ("heartbeat", Kind::Heartbeat),
+    ("datagrams", Kind::Datagrams),
 ];
 const CONTENTS: [(&str, Content); 2] = [("zeros", Content::Zeros), ("pattern", Content::Pattern)];
 const CLOCKS: [(&str, Clock); 2] =
@@ -83,9 +85,10 @@ pub(super) fn app(
         })),
         Kind::Messages => messages(&mut s, problems).map(App::Messages),
         Kind::Web => web(&mut s, problems).map(App::Web),
-        Kind::Rpc => Some(App::Rpc(datagram::rpc(&mut s, problems))),
-        Kind::Rip => Some(App::Rip(datagram::rip(&mut s, problems))),
-        Kind::Heartbeat => Some(App::Heartbeat(datagram::heartbeat(&mut s, problems))),
+        Kind::Rpc => Some(App::Rpc(service::rpc(&mut s, problems))),
+        Kind::Rip => Some(App::Rip(service::rip(&mut s, problems))),
+        Kind::Heartbeat => Some(App::Heartbeat(service::heartbeat(&mut s, problems))),
+        Kind::Datagrams => datagrams::datagrams(&mut s, problems).map(App::Datagrams),
     };
     let tells_all = matches!(kind, Kind::Rip | Kind::Heartbeat);
     if way.is_some_and(|way| tells_all != (way == Way::Segment)) && way != Some(Way::Bond) {
@@ -97,7 +100,7 @@ pub(super) fn app(
         problems.push(problem.accepted([form]));
     }
     if way == Some(Way::Bond) && !matches!(kind, Kind::Bulk | Kind::Ping | Kind::Web) {
-        let message = "such a flow runs between hosts at switches, not over a bond";
+        let message = "such a flow runs between hosts, not over a bond";
         let problem = Problem::new(place, s.key("kind"), message);
         problems.push(problem.accepted(["\"bulk\"", "\"ping\"", "\"web\"", "[[lab.host]] tables"]));
     }

@@ -37,7 +37,8 @@ pub(super) fn host(
         None => true,
     };
     if !asks {
-        let message = "`network` is for hosts on segments whose stations ask each other for addresses";
+        let message =
+            "`network` is for hosts on segments whose stations ask each other for addresses";
         let problem = Problem::new(place, key, message);
         problems.push(problem.accepted(["arp = true at the [[lab.segment]]"]));
     }
@@ -65,7 +66,11 @@ fn rules(node: &Node) -> Taken<Rules> {
         let rule = Rule::ALL.into_iter().find(|rule| rule.name() == name);
         let rule = rule.ok_or_else(|| Unfit {
             message: format!("names `{name}`, which is no rule"),
-            accepted: names.iter().map(|name| (*name).to_owned()).chain([RULES_FORM.into()]).collect(),
+            accepted: names
+                .iter()
+                .map(|name| (*name).to_owned())
+                .chain([RULES_FORM.into()])
+                .collect(),
             nearest: nearest(&name, &names),
         })?;
         rules = rules.with(rule);

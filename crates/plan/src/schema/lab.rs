@@ -227,10 +227,10 @@ fn flow(
         }
     };
     let section = s.section(problems, "tcp");
-    let datagrams =
-        matches!(app, Some(App::Ping(_) | App::Rpc(_) | App::Rip(_) | App::Heartbeat(_)));
-    if let (Some(section), true) = (&section, datagrams) {
-        let problem = Problem::new(section.place, s.key("tcp"), "a flow of datagrams has no `tcp`");
+    let is_tcp = app.as_ref().is_none_or(|app| app.is_tcp());
+    if let (Some(section), false) = (&section, is_tcp) {
+        let what = if matches!(app, Some(App::Ping(_))) { "a ping has" } else { "datagrams have" };
+        let problem = Problem::new(section.place, s.key("tcp"), format!("{what} no `tcp`"));
         problems.push(problem.accepted(["`tcp` for app kind \"bulk\""]));
     }
     if let (Some(App::Ping(_) | App::Web(_)), Some(Route::Switches { from, .. })) = (&app, &route)

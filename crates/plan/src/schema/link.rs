@@ -204,11 +204,11 @@ fn link_lab(
         true => Place::Network,
         false => Place::Bond,
     };
-    if framing.compression == HeaderCompression::VanJacobson && !lab.keeps_all_in_order() {
-        let message =
-            "header compression (framing.vj) needs a line that loses nothing and keeps its order";
+    if framing.compression == HeaderCompression::VanJacobson && !lab.keeps_order() {
+        let message = "header compression (framing.vj) needs a line that keeps its order: each header \
+                       is told as its difference from the one before";
         let problem = Problem::new(s.place, &s.path, message);
-        problems.push(problem.accepted(["no loss, duplicate, reorder or corrupt", "vj = false"]));
+        problems.push(problem.accepted(["no duplicate or reorder", "vj = false"]));
     }
     (lab.queue, lab.discipline) = queue(lab.queue, place, &mut s, problems);
     s.finish(problems);

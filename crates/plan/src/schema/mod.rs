@@ -7,7 +7,7 @@
 mod app;
 mod bond;
 mod cc;
-mod datagram;
+mod datagrams;
 mod etiquette;
 mod group;
 mod lab;
@@ -17,6 +17,7 @@ mod queue;
 mod route;
 mod segment;
 mod serial;
+mod service;
 mod station;
 mod tcp;
 mod tunnel;

@@ -3,8 +3,8 @@
 //!
 //! With AVX2 they are added in lanes of 64 bits, which tells no carries. How many there were follows from an
 //! estimate of the sum that is less than half a carry off, and means of the words' upper 16 bits give one:
-//! a tree of means takes about one instruction a vector. What is no whole vector is the end of the last 32 bytes,
-//! with zeros in place of what has been added before.
+//! a tree of means takes about one instruction a vector. What is no whole vector is the end of the last 32
+//! bytes, with zeros in place of what has been added before.
 
 #![allow(unsafe_code)]
 
@@ -29,13 +29,13 @@ pub(super) fn sum(bytes: &[u8]) -> u64 {
 #[inline(always)]
 pub(super) fn copy(to: &mut [u8], from: &[u8]) -> u64 {
     assert_eq!(to.len(), from.len(), "lengths of a copy");
-    if from.is_empty() {
-        return 0;
-    }
     #[cfg(target_arch = "x86_64")]
     if LENGTHS.contains(&from.len()) && is_x86_feature_detected!("avx2") {
         // SAFETY: the processor has AVX2, there is more than a vector, and as much room.
         return unsafe { avx2::copy(to, from) };
+    }
+    if from.is_empty() {
+        return 0;
     }
     to.copy_from_slice(from);
     sum_words(from)

@@ -8,7 +8,7 @@ use trunkline_core::tcp::config::{Algorithm, Config, EcnMode, Profile};
 use trunkline_core::time::Duration;
 use trunkline_core::units::BitRate;
 use trunkline_plan::model::{App, Attempts, Bulk, Clock, Content, Flow, Lab, Requests, Route, Web};
-use trunkline_plan::network::{HostNetwork,Cable, Learning, Machine, Memory};
+use trunkline_plan::network::{Cable, HostNetwork, Learning, Machine, Memory};
 use trunkline_plan::network::{Plug, PortClass, PortQueue, Switch, Waiting};
 
 /// The codepoint of the packets that have a class of their own.

@@ -1,9 +1,9 @@
 //! From a plan's flows of datagrams to their applications.
 
+use crate::apps::App;
 use crate::apps::heartbeat::Heartbeat;
 use crate::apps::rip::Rip;
 use crate::apps::rpc::Rpc;
-use crate::apps::App;
 use crate::build::FIRST_PORT;
 use crate::etiquette::card_on;
 use crate::fabric::address::address_of;
@@ -15,7 +15,7 @@ use trunkline_core::wire::rip;
 use trunkline_plan::model::{self, Plan};
 
 /// Gives an application of the host its port. On a host of a segment two may hear the same.
-fn bind(host: &mut Host, port: u16) {
+pub(crate) fn bind(host: &mut Host, port: u16) {
     if host.bind(port) == Err(BindError::NoNetwork) {
         // Where everybody is known a host needs nothing but sockets.
         host.join(NetworkConfig::default());
@@ -65,9 +65,8 @@ pub(crate) fn to_segment(
             let stations = &world.fabric.segments[segment].stations;
             let hosts: Vec<usize> = stations.iter().map(|station| station.host).collect();
             hosts.iter().for_each(|host| bind(&mut world.hosts[*host], rip::PORT));
-            let speaker = |(_, host): &(usize, usize)| {
-                Some((*host, card_on(&world.hosts[*host], segment)?))
-            };
+            let speaker =
+                |(_, host): &(usize, usize)| Some((*host, card_on(&world.hosts[*host], segment)?));
             let speakers: Vec<_> = from.iter().filter_map(speaker).collect();
             App::Rip(Rip::new(routes, &speakers, hosts, flow.start, &rng))
         }

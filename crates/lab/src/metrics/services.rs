@@ -14,10 +14,9 @@ pub(super) fn metrics(plan: &Plan, world: &World, flow: &Flow, app: &App) -> Opt
     let count = |count: u64| Some(count as f64);
     Some(match (app, &flow.app) {
         (App::Rpc(rpc), model::App::Rpc(calls)) => of_rpc(plan, world, calls, rpc),
-        (App::Rip(rip), _) => Metrics::from([
-            ("sent".into(), count(rip.sent)),
-            ("heard".into(), count(rip.heard)),
-        ]),
+        (App::Rip(rip), _) => {
+            Metrics::from([("sent".into(), count(rip.sent)), ("heard".into(), count(rip.heard))])
+        }
         (App::Heartbeat(heartbeat), _) => Metrics::from([
             ("sent".into(), count(heartbeat.sent)),
             ("heard".into(), count(heartbeat.heard)),
