@@ -59,7 +59,7 @@ pub(crate) fn to_segment(
             let member = |(machine, host): &(usize, usize)| (*host, address_of(plan, *machine));
             from.iter().for_each(|(_, host)| bind(&mut world.hosts[*host], port));
             let members: Vec<_> = from.iter().map(member).collect();
-            App::Heartbeat(Heartbeat::new(heartbeat, &members, port, flow.start))
+            App::Heartbeat(Heartbeat::new(heartbeat, &members, port, [flow.start, plan.lab.warmup]))
         }
         model::App::Rip(routes) => {
             let stations = &world.fabric.segments[segment].stations;

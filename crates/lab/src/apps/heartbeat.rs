@@ -33,12 +33,13 @@ pub(crate) struct Heartbeat {
 }
 
 impl Heartbeat {
-    /// The members send one after the other, evenly spread over the interval from `start` on.
+    /// The members send one after the other, evenly spread over the interval from `start` on. Silence counts
+    /// from the end of the warm-up on, when all have found each other.
     pub(crate) fn new(
         plan: model::Heartbeat,
         members: &[(usize, Ipv4Addr)],
         port: u16,
-        start: Duration,
+        [start, warmup]: [Duration; 2],
     ) -> Heartbeat {
         let count = members.len() as u64;
         let begins = Instant::ZERO + start;
@@ -46,7 +47,7 @@ impl Heartbeat {
             host: *host,
             address: *address,
             next_at: begins + Duration::from_nanos(plan.interval.as_nanos() * nth / count),
-            heard_at: vec![begins; members.len()],
+            heard_at: vec![begins.max(Instant::ZERO + warmup); members.len()],
             is_in: true,
         };
         let hosts = members.iter().map(|(host, _)| *host).collect();
@@ -145,7 +146,8 @@ impl Heartbeat {
             let from = who.and_then(|who| usize::try_from(who).ok());
             let Some(from) = from.filter(|from| *from < self.members.len()) else { continue };
             self.heard += 1;
-            let heard_at = std::mem::replace(&mut self.members[member].heard_at[from], call.now);
+            let heard_at = self.members[member].heard_at[from];
+            self.members[member].heard_at[from] = heard_at.max(call.now);
             if self.members[from].is_in && self.members[member].is_in {
                 self.silence = self.silence.max(since(heard_at, call.now));
             }
