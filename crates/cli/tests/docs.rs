@@ -67,6 +67,7 @@ fn the_tables_of_metrics_have_every_name_and_no_other() {
         ("connect", metric::ATTEMPTS.to_vec()),
         ("messages", metric::MESSAGES.to_vec()),
         ("web", metric::WEB.to_vec()),
+        ("A `datagrams` flow", metric::DATAGRAMS.to_vec()),
         ("An `rpc` flow", metric::RPC.to_vec()),
         ("A `rip` flow", metric::RIP.to_vec()),
         ("A `heartbeat` flow", metric::HEARTBEAT.to_vec()),

@@ -1,7 +1,6 @@
 //! From a plan to a world.
 
 use crate::apps::attempts::Attempts;
-use crate::apps::datagrams::Datagrams;
 use crate::apps::messages::Messages;
 use crate::apps::requests::Requests;
 use crate::apps::streams::Streams;
@@ -11,10 +10,10 @@ use crate::cabling::{fabric, place};
 use crate::fabric::address::address_of;
 use crate::look::Looks;
 use crate::queueing::queue_of;
-use crate::services::{self, bind, to_segment};
+use crate::services::{to_host, to_segment};
 use crate::world::{Fault, Lane, Link, World};
 use std::collections::BTreeSet;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use trunkline_core::Context;
 use trunkline_core::bond::{Bond, trunk};
 use trunkline_core::frame::LinkId;
@@ -99,7 +98,8 @@ pub fn world(plan: &Plan, seed: u64) -> World {
             Route::Segment { from, segment } => {
                 let host = |machine: usize| host_of(&plan.lab.machines[machine].name);
                 let senders: Vec<(usize, usize)> = from.iter().map(|m| (*m, host(*m))).collect();
-                let app = to_segment(&mut world, plan, index, &senders, *segment, &rng);
+                let port = FIRST_PORT + index as u16;
+                let app = to_segment(&mut world, plan, (index, port), &senders, *segment, &rng);
                 world.apps.push(app);
             }
         }
@@ -355,20 +355,6 @@ fn switched(
             let attempts = Attempts::new(*attempts, hosts, receiver, tcp.clone(), remote, times);
             App::Attempts(Box::new(attempts))
         }
-        model::App::Rpc(calls) => {
-            services::rpc(world, plan, (index, *calls), &hosts, (to, receiver), &rng)
-        }
-        other @ (model::App::Rip(_) | model::App::Heartbeat(_)) => {
-            unreachable!("the plan lets no {other:?} go to one host")
-        }
-        model::App::Datagrams(datagrams) => {
-            bind(&mut world.hosts[receiver], port);
-            let (to, times) =
-                (SocketAddrV4::new(address_of(plan, to), port), [start(senders[0].0), warmup]);
-            let rng = rng.fork("datagrams");
-            let datagrams = Datagrams::new(datagrams.clone(), hosts, receiver, to, times, rng);
-            App::Datagrams(Box::new(datagrams))
-        }
         model::App::Messages(messages) => {
             world.hosts[receiver].listen(port, tcp.clone());
             let times = [start(senders[0].0), warmup];
@@ -377,6 +363,10 @@ fn switched(
             App::Messages(Box::new(Messages::new(
                 messages, hosts, receiver, tcp, remote, times, rng,
             )))
+        }
+        _ => {
+            let start = start(senders[0].0);
+            to_host(world, plan, (index, port), hosts, (to, receiver), (start, &rng))
         }
     }
 }

@@ -1,5 +1,6 @@
 //! From a plan's machines, switches and segments to a fabric.
 
+use crate::card::Card;
 use crate::etiquette;
 use crate::fabric::address::address;
 use crate::fabric::segment::{Segment, Station as Tap, slot};
@@ -7,14 +8,13 @@ use crate::fabric::{Buffers, Cable, End, Fabric, Switch};
 use crate::queueing::queue_of;
 use std::net::Ipv4Addr;
 use trunkline_core::Context;
-use trunkline_core::bond::{Bond, BondConfig, IngressConfig, MemberConfig, Mode};
 use trunkline_core::frame::LinkId;
-use trunkline_core::host::{Host, InterfaceId};
+use trunkline_core::host::Host;
 use trunkline_core::link::channel::{Channel, ChannelConfig, Clocking};
-use trunkline_core::link::{Framing, Layout, Medium, Receiver, WireConfig};
-use trunkline_core::queue::{Class, Classes, DscpSet, Limit, Queue, SharedBuffer};
+use trunkline_core::link::{Layout, Medium, Receiver, WireConfig};
+use trunkline_core::queue::{Class, Classes, DscpSet, Queue, SharedBuffer};
 use trunkline_core::rng::Rng;
-use trunkline_core::time::{Duration, Instant};
+use trunkline_core::time::Duration;
 use trunkline_core::trace::Direction;
 use trunkline_core::units::BitRate;
 use trunkline_core::wire::ethernet;
@@ -22,12 +22,6 @@ use trunkline_plan::model::Plan;
 use trunkline_plan::network::{
     self, ETHERNET, HostNetwork, Learning, Machine, PortQueue, Resolution, Station,
 };
-
-/// Packets that wait in a machine before its card; its connections are asked for more only while there
-/// is room.
-const BEFORE_CARD: Limit = Limit::Packets(4);
-/// Packets the card has been given and not sent.
-const CARD: Limit = Limit::Packets(4);
 
 /// Gives every machine its card, and plugs all cables in. `host_of` says which host a name is.
 pub(crate) fn fabric(
@@ -198,49 +192,10 @@ pub(crate) fn place(plan: &Plan, fabric: &Fabric, media: &mut [Medium]) {
     }
 }
 
-/// What a machine has to know of its card.
-pub(crate) struct Card {
-    pub(crate) link: LinkId,
-    pub(crate) rate: BitRate,
-    pub(crate) delay: Duration,
-    /// Of a packet.
-    pub(crate) mtu: u16,
-    pub(crate) framing: Framing,
-}
-
 /// A machine's card: a bond of one member that everything leaves by.
 fn attach(host: &mut Host, card: Card, address: Ipv4Addr, cx: &mut Context) {
     let id = card.attach(host, card.mtu, address, cx);
     host.set_default_route(id);
-}
-
-impl Card {
-    /// The bond of one member behind a card whose frames have at most `mtu` bytes.
-    pub(crate) fn attach(
-        &self,
-        host: &mut Host,
-        mtu: u16,
-        address: Ipv4Addr,
-        cx: &mut Context,
-    ) -> InterfaceId {
-        let ingress = IngressConfig::DropTail(BEFORE_CARD);
-        let config = BondConfig { ingress, ..BondConfig::new(Mode::ActiveBackup, mtu) };
-        let bond = Bond::new(Instant::ZERO, config);
-        let id = host.attach(bond, address, Ipv4Addr::UNSPECIFIED, &[self.link]);
-        let member = MemberConfig {
-            link: self.link,
-            rate: self.rate,
-            weight: self.rate,
-            delay: self.delay,
-            queue: CARD,
-            priority: 0,
-            framing: self.framing,
-        };
-        let enslave = |bond: &mut Bond, cx: &mut Context| bond.enslave(Instant::ZERO, cx, member);
-        let enslaved = host.with_bond(Instant::ZERO, cx, id, enslave);
-        assert!(enslaved.is_ok(), "a card has a rate, and room for it");
-        id
-    }
 }
 
 /// The port of a switch that leads to a machine: its own, that of the switch below that has it, or the

@@ -1,7 +1,7 @@
 //! Hosts and routers on segments whose stations ask each other for addresses: how they behave, and their ways
 //! to other segments.
 
-use crate::cabling::Card;
+use crate::card::Card;
 use crate::fabric::address::{mac, station_address};
 use trunkline_core::Context;
 use trunkline_core::host::{

@@ -18,6 +18,7 @@ mod apps;
 pub mod build;
 mod cabling;
 mod capture;
+mod card;
 mod columns;
 mod etiquette;
 pub mod experiment;

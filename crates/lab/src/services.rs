@@ -1,21 +1,22 @@
 //! From a plan's flows of datagrams to their applications.
 
 use crate::apps::App;
+use crate::apps::datagrams::Datagrams;
 use crate::apps::heartbeat::Heartbeat;
 use crate::apps::rip::Rip;
 use crate::apps::rpc::Rpc;
-use crate::build::FIRST_PORT;
 use crate::etiquette::card_on;
 use crate::fabric::address::address_of;
 use crate::world::World;
 use std::net::SocketAddrV4;
 use trunkline_core::host::{BindError, Host, NetworkConfig};
 use trunkline_core::rng::Rng;
+use trunkline_core::time::Duration;
 use trunkline_core::wire::rip;
 use trunkline_plan::model::{self, Plan};
 
 /// Gives an application of the host its port. On a host of a segment two may hear the same.
-pub(crate) fn bind(host: &mut Host, port: u16) {
+fn bind(host: &mut Host, port: u16) {
     if host.bind(port) == Err(BindError::NoNetwork) {
         // Where everybody is known a host needs nothing but sockets.
         host.join(NetworkConfig::default());
@@ -24,29 +25,39 @@ pub(crate) fn bind(host: &mut Host, port: u16) {
     }
 }
 
-/// Clients, as hosts, that call a server, as a machine and its host.
-pub(crate) fn rpc(
+/// What sends one host datagrams from others: the receiver is a machine and its host.
+pub(crate) fn to_host(
     world: &mut World,
     plan: &Plan,
-    (index, calls): (usize, model::Rpc),
-    clients: &[usize],
-    (to, server): (usize, usize),
-    rng: &Rng,
+    (index, port): (usize, u16),
+    senders: Vec<usize>,
+    (to, receiver): (usize, usize),
+    (start, rng): (Duration, &Rng),
 ) -> App {
-    let port = FIRST_PORT + index as u16;
-    for host in clients.iter().chain([&server]) {
-        bind(&mut world.hosts[*host], port);
+    let flow = &plan.lab.flows[index];
+    let to = SocketAddrV4::new(address_of(plan, to), port);
+    bind(&mut world.hosts[receiver], port);
+    match &flow.app {
+        model::App::Datagrams(datagrams) => {
+            let (datagrams, rng) = (datagrams.clone(), rng.fork("datagrams"));
+            let times = [start, plan.lab.warmup];
+            let datagrams = Datagrams::new(datagrams, senders, receiver, to, times, rng);
+            App::Datagrams(Box::new(datagrams))
+        }
+        model::App::Rpc(calls) => {
+            senders.iter().for_each(|client| bind(&mut world.hosts[*client], port));
+            let times = [flow.start, plan.lab.warmup];
+            App::Rpc(Box::new(Rpc::new(*calls, &senders, (receiver, to), times, rng)))
+        }
+        other => unreachable!("the plan lets no {other:?} go to one host"),
     }
-    let address = SocketAddrV4::new(address_of(plan, to), port);
-    let times = [plan.lab.flows[index].start, plan.lab.warmup];
-    App::Rpc(Box::new(Rpc::new(calls, clients, (server, address), times, rng)))
 }
 
 /// What machines, each with its host, tell everybody on their segment.
 pub(crate) fn to_segment(
     world: &mut World,
     plan: &Plan,
-    index: usize,
+    (index, port): (usize, u16),
     from: &[(usize, usize)],
     segment: usize,
     rng: &Rng,
@@ -55,7 +66,6 @@ pub(crate) fn to_segment(
     let rng = rng.fork("flow").fork(&flow.name);
     match flow.app {
         model::App::Heartbeat(heartbeat) => {
-            let port = FIRST_PORT + index as u16;
             let member = |(machine, host): &(usize, usize)| (*host, address_of(plan, *machine));
             from.iter().for_each(|(_, host)| bind(&mut world.hosts[*host], port));
             let members: Vec<_> = from.iter().map(member).collect();

@@ -100,13 +100,17 @@ fn impossible_networks_are_refused_with_the_reason() {
         ("\"zeros\"", "\"zero\"", &["did you mean `zeros`?"]),
         ("forwarding = true", "forward = true", &["did you mean `forwarding`?"]),
         ("kind = \"rip\"", "kind = \"rip\", routes = 26", &["out of range", "from 1 to 25"]),
-        ("to = \"s0\"\napp = { kind = \"rip\"", "to = \"far\"\napp = { kind = \"rip\"", &[
-            "goes to everybody on a segment",
-        ]),
+        (
+            "to = \"s0\"\napp = { kind = \"rip\"",
+            "to = \"far\"\napp = { kind = \"rip\"",
+            &["goes to everybody on a segment"],
+        ),
         ("to = \"far\"\napp", "to = \"s0\"\napp", &["goes to one host, not to a segment"]),
-        ("from = \"sun*\"\nto = \"s0\"", "from = \"far\"\nto = \"s0\"", &[
-            "`far` is not on the segment `s0`",
-        ]),
+        (
+            "from = \"sun*\"\nto = \"s0\"",
+            "from = \"far\"\nto = \"s0\"",
+            &["`far` is not on the segment `s0`"],
+        ),
     ];
     for (from, to, parts) in cases {
         assert!(GOOD.contains(from), "`{from}` is in the plan");

@@ -87,7 +87,8 @@ impl Fragment {
     }
 
     const fn bits(self) -> u16 {
-        self.offset / 8 | if self.more { MORE_FRAGMENTS } else { 0 }
+        let more = if self.more { MORE_FRAGMENTS } else { 0 };
+        (self.offset / 8) | more
     }
 }
 
@@ -243,7 +244,7 @@ impl Repr {
         let fixed = packet.fixed;
         let fragment = packet.fragment();
         let payload_len = packet.payload.len() as u16 + packet.elided as u16;
-        let is_odd = fragment.more && payload_len % 8 != 0;
+        let is_odd = fragment.more && !payload_len.is_multiple_of(8);
         if is_odd || u32::from(fragment.offset) + u32::from(payload_len) > PAYLOAD_LEN_MAX.into() {
             return Err(Error::Malformed);
         }
