@@ -593,10 +593,8 @@ impl Plan {
     /// Whether a run depends on its seed.
     pub fn has_randomness(&self) -> bool {
         let is_drawn = |f: &Flow| {
-            let draws = match f.app {
-                App::Messages(_) | App::Datagrams(_) | App::Rpc(_) | App::Rip(_) => true,
-                _ => false,
-            };
+            let draws =
+                matches!(f.app, App::Messages(_) | App::Datagrams(_) | App::Rpc(_) | App::Rip(_));
             draws || !f.start_jitter.is_zero()
         };
         let uplinks = self.lab.switches.iter().filter_map(|switch| switch.uplink.as_ref());
