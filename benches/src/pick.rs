@@ -2,7 +2,7 @@
 
 use std::hint::black_box;
 use trunkline_core::Context;
-use trunkline_core::bond::{Bond, BondConfig, FrameMeta, MemberConfig, Mode, Scheduler};
+use trunkline_core::bond::{Bond, BondConfig, FrameMeta, MemberConfig, Mode, Scheduler, Ways};
 use trunkline_core::frame::{Burst, LinkId};
 use trunkline_core::link::{Framing, Header, LineCoding, Payload};
 use trunkline_core::queue::Limit;
@@ -56,6 +56,7 @@ fn pick(mode: Mode, units: usize) {
             link: LinkId(index as u16),
             rate: BitRate::from_bps(rate),
             weight: BitRate::from_bps(rate),
+            direction: Ways::Both,
             delay: Duration::from_millis(50),
             queue: Limit::Packets(16),
             priority: 0,

@@ -4,7 +4,7 @@
 
 use trunkline_core::Context;
 use trunkline_core::bond::trunk::{Config, MEMBER_QUEUE, Monitor, Reorder};
-use trunkline_core::bond::{Bond, BondConfig, Event, FrameMeta, MemberConfig, Mode};
+use trunkline_core::bond::{Bond, BondConfig, Event, FrameMeta, MemberConfig, Mode, Ways};
 use trunkline_core::frame::{Burst, LinkChange, LinkId};
 use trunkline_core::link::Framing;
 use trunkline_core::time::{Duration, Instant};
@@ -96,6 +96,7 @@ impl Bed {
             link: LinkId(link as u16),
             rate,
             weight: rate,
+            direction: Ways::Both,
             delay: Duration::ZERO,
             queue: MEMBER_QUEUE,
             priority: 0,

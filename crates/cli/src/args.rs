@@ -253,6 +253,10 @@ pub(crate) struct Run {
     /// Simulations at a time [default: all cores]
     #[arg(short, long, value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) jobs: Option<u16>,
+    /// Features of the plan ([lab.toggle.NAME], separated by commas, or all) to run alone, left out and
+    /// in pairs, instead of the plan's figures
+    #[arg(long, value_name = "LIST|all", conflicts_with_all = ["pcap", "out"])]
+    pub(crate) toggle: Option<String>,
     /// Write a capture of every run into this directory
     #[arg(long, value_name = "DIR")]
     pub(crate) pcap: Option<PathBuf>,

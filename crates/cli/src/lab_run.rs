@@ -7,6 +7,7 @@ use crate::load;
 use crate::output::{self, Output};
 use crate::progress::Progress;
 use crate::table;
+use crate::toggles;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -83,6 +84,9 @@ pub(crate) fn run(args: &Run, output: &Output) -> Ended {
     // As a key of the plan, so that runs that would all be the same are refused with its words.
     let runs = args.runs.map(|runs| format!("lab.runs={runs}"));
     let set: Vec<String> = args.set.iter().cloned().chain(runs).collect();
+    if let Some(list) = &args.toggle {
+        return toggles::run(args, list, &set, output);
+    }
     let folders: Vec<&Path> =
         [&args.pcap, &args.out].into_iter().flatten().map(PathBuf::as_path).collect();
     let outcome = simulate(&args.plan, &set, options, &folders, output)?;

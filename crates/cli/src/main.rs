@@ -16,6 +16,7 @@ mod progress;
 mod proxy;
 mod running;
 mod table;
+mod toggles;
 mod up;
 
 use args::{Command, LabCommand};

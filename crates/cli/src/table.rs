@@ -1,5 +1,7 @@
 //! Tables for people: aligned, with units, coloured only on a terminal.
 
+pub(crate) mod toggles;
+
 use crate::output::Output;
 use comfy_table::{Attribute, Cell, CellAlignment, Color, ContentArrangement, Table, presets};
 use trunkline_lab::library::Ready;

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use std::net::{SocketAddr, UdpSocket};
 use std::time::{Duration as Wait, Instant as Watch};
 use trunkline_core::bond::trunk::{self, MEMBER_QUEUE, Monitor, Reorder};
-use trunkline_core::bond::{BondConfig, IngressConfig, MemberConfig, Mode};
+use trunkline_core::bond::{BondConfig, IngressConfig, MemberConfig, Mode, Ways};
 use trunkline_core::frame::{LinkChange, LinkId};
 use trunkline_core::link::{Framing, Header, WireConfig};
 use trunkline_core::queue::{FqCodelConfig, Limit};
@@ -98,6 +98,7 @@ fn members(trunk: Option<trunk::Config>) -> Vec<MemberConfig> {
         link: LinkId(index as u16),
         rate: BitRate::from_bps(*rate),
         weight: BitRate::from_bps(*rate),
+        direction: Ways::Both,
         delay: Duration::ZERO,
         queue: if trunk.is_some() { MEMBER_QUEUE } else { Limit::Packets(32) },
         priority: -(index as i32),

@@ -62,6 +62,7 @@ fn the_tables_of_metrics_have_every_name_and_no_other() {
     let mut known = BTreeMap::from([
         ("A `bulk` flow", metric::BULK.to_vec()),
         ("A `bulk` flow between hosts", metric::STREAMS.to_vec()),
+        ("A `datagrams` flow", metric::DATAGRAMS.to_vec()),
         ("A `ping` flow", metric::PING.to_vec()),
         ("request-response", metric::REQUESTS.to_vec()),
         ("connect", metric::ATTEMPTS.to_vec()),
@@ -74,8 +75,10 @@ fn the_tables_of_metrics_have_every_name_and_no_other() {
         ("A router", metric::ROUTER.to_vec()),
         ("A group", metric::GROUP.to_vec()),
         ("A port", metric::PORT.to_vec()),
+        ("A host with `cpu`", metric::HOST.to_vec()),
         ("A segment", metric::SEGMENT.to_vec()),
         ("A link", metric::LINK.to_vec()),
+        ("A one-way link", metric::ONE_WAY.to_vec()),
     ]);
     written.values_mut().chain(known.values_mut()).for_each(|names| names.sort_unstable());
     assert_eq!(written, known);

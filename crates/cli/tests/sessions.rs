@@ -23,6 +23,8 @@ const READY: &[&str] = &[
     "vegas-modem",
     "vegas-lan",
     "vegas-vs-reno",
+    "sb1000",
+    "jacobson-sun3",
     "shared-ethernet",
     "eql-two-modems",
     "udp-two-paths",

@@ -34,10 +34,12 @@ pub enum DropReason {
     Duplicate,
     /// It collided too often on a cable that many share.
     Collisions,
-    /// It came before the receiver was done with the frame before.
+    /// It came before the receiver was done with those before.
     Overrun,
     /// Its answer would not go back the way it came.
     ReversePath,
+    /// It was to be sent over a device that only receives.
+    NoTransmitter,
     /// It had made as many hops as it may.
     HopsExceeded,
     /// Nobody told which station has its address.
@@ -48,7 +50,7 @@ pub enum DropReason {
 
 impl DropReason {
     /// Every reason, in counter order.
-    pub const ALL: [DropReason; 20] = [
+    pub const ALL: [DropReason; 21] = [
         DropReason::QueueFull,
         DropReason::NoMember,
         DropReason::MemberDown,
@@ -66,6 +68,7 @@ impl DropReason {
         DropReason::Collisions,
         DropReason::Overrun,
         DropReason::ReversePath,
+        DropReason::NoTransmitter,
         DropReason::HopsExceeded,
         DropReason::Unresolved,
         DropReason::Unfinished,
@@ -91,6 +94,7 @@ impl DropReason {
             DropReason::Collisions => "collisions",
             DropReason::Overrun => "overrun",
             DropReason::ReversePath => "reverse_path",
+            DropReason::NoTransmitter => "no_transmitter",
             DropReason::HopsExceeded => "hops_exceeded",
             DropReason::Unresolved => "unresolved",
             DropReason::Unfinished => "unfinished",

@@ -7,8 +7,10 @@ use crate::apps::streams::Streams;
 use crate::apps::web::Web;
 use crate::apps::{App, bulk::Bulk, ping::Ping};
 use crate::cabling::{fabric, place};
+use crate::cpu::Machine;
 use crate::fabric::address::address_of;
 use crate::look::Looks;
+use crate::one_way;
 use crate::queueing::queue_of;
 use crate::services::{to_host, to_segment};
 use crate::world::{Fault, Lane, Link, World};
@@ -20,7 +22,7 @@ use trunkline_core::frame::LinkId;
 use trunkline_core::host::{Host, InterfaceId};
 use trunkline_core::link::channel::{Channel, ChannelConfig, Clocking};
 use trunkline_core::link::wire::WireConfig;
-use trunkline_core::link::{Chip, Csma, Medium, Pacer};
+use trunkline_core::link::{Chip, Csma, Medium, Pacer, ReceiveRing};
 use trunkline_core::queue::Limit;
 use trunkline_core::rng::Rng;
 use trunkline_core::time::{Duration, Instant};
@@ -57,12 +59,17 @@ pub fn world(plan: &Plan, seed: u64) -> World {
     for (index, bond) in plan.bonds.iter().enumerate() {
         let ends = [host_of(&bond.ends[0]), host_of(&bond.ends[1])];
         let interfaces = attach(plan, index, addresses[index], &ends, &mut hosts, &rng);
+        one_way::filter_ways(plan, bond, &mut hosts, ends, interfaces);
         for &member in &bond.members {
             let lanes = [0, 1].map(|lane| {
                 let config = plan.member_config(index, member, lane, trunk::MEMBER_QUEUE);
                 let channel = channel(plan, bond.mtu, member, lane, &rng);
                 let pacer = pacer(&plan.links[member], lane);
-                Lane::new(channel, pacer, ends[lane], ends[1 - lane], interfaces[lane], config)
+                let (from, to) = (ends[lane], ends[1 - lane]);
+                let ring = plan.links[member].ring.filter(|_| config.direction.sends());
+                let mut lane = Lane::new(channel, pacer, from, to, interfaces[lane], config);
+                lane.ring = ring.map(ReceiveRing::new);
+                lane
             });
             let medium = medium_of(plan, member);
             let skip = plan.links[member].header_len() as usize;
@@ -79,6 +86,10 @@ pub fn world(plan: &Plan, seed: u64) -> World {
     world.looks = looks.map(|group| Looks::new(group.flows.clone(), group.interval)).collect();
     for &member in plan.bonds.iter().flat_map(|bond| &bond.members) {
         world.enslave(member);
+    }
+    for slow in &plan.lab.slow {
+        let machine = Machine::new(&slow.name, slow.costs.clone(), plan.lab.warmup);
+        world.slow_down(host_of(&slow.name), machine);
     }
     world.faults = plan.lab.faults.iter().map(fault).collect();
     for (index, flow) in plan.lab.flows.iter().enumerate() {
@@ -107,21 +118,25 @@ pub fn world(plan: &Plan, seed: u64) -> World {
     world
 }
 
-/// The chips, then the Ethernet segments.
+/// The chips, then the Ethernet segments, then the cables.
 fn media(plan: &Plan, rng: &Rng) -> Vec<Medium> {
     let chips = plan.lab.chips.iter().map(|chip| Medium::Chip(Chip::new(chip.rate)));
     let segment = |segment: &model::Segment| {
         let rng = rng.fork("segment").fork(&segment.name);
         Medium::Cable(Box::new(Csma::new(segment.rate, segment.layout, rng)))
     };
-    chips.chain(plan.lab.segments.iter().map(segment)).collect()
+    let cables = one_way::cables(plan).filter_map(|link| one_way::medium(plan, link));
+    chips.chain(plan.lab.segments.iter().map(segment)).chain(cables).collect()
 }
 
 /// The position among [`media`] of what a link shares with others.
 fn medium_of(plan: &Plan, link: usize) -> Option<usize> {
     let chips = plan.lab.chips.iter().map(|chip| &chip.links);
     let segments = plan.lab.segments.iter().map(|segment| &segment.links);
-    chips.chain(segments).position(|links| links.contains(&link))
+    let shared = plan.lab.chips.len() + plan.lab.segments.len();
+    let cable = || one_way::cables(plan).position(|cable| cable == link);
+    let shares = chips.chain(segments).position(|links| links.contains(&link));
+    shares.or_else(|| cable().map(|position| shared + position))
 }
 
 fn fault(fault: &model::Fault) -> Fault {
@@ -240,7 +255,7 @@ fn channel(plan: &Plan, mtu: u16, member: usize, lane: usize, rng: &Rng) -> Chan
         Discipline::DropTail => None,
         discipline => Some(queue_of(discipline, limit, config.rate, mtu, &rng)),
     };
-    let channel = Channel::new(config, rng);
+    let channel = one_way::channel(Channel::new(config, rng), link, lane);
     match queue {
         Some(queue) => channel.with_queue(queue),
         None => channel,
@@ -251,8 +266,9 @@ fn channel(plan: &Plan, mtu: u16, member: usize, lane: usize, rng: &Rng) -> Chan
 /// of a modem, tell nobody: what they are given is counted out at a rate, as on a machine.
 fn pacer(link: &model::Link, lane: usize) -> Option<Pacer> {
     let tells = match link.kind {
-        LinkKind::Serial => link.lab.modem.is_none(),
+        LinkKind::Serial | LinkKind::Device => link.lab.modem.is_none(),
         LinkKind::Ethernet => link.lab.rate.is_none(),
+        LinkKind::Cable => true,
         LinkKind::Udp => false,
     };
     (!tells).then(|| {
@@ -318,6 +334,7 @@ fn switched(
         let mut rng = rng.fork(&plan.lab.machines[machine].name);
         flow.start + Duration::from_nanos(rng.between(0, flow.start_jitter.as_nanos()))
     };
+    let times = [start(senders[0].0), warmup];
     let hosts: Vec<usize> = senders.iter().map(|(_, host)| *host).collect();
     match &flow.app {
         model::App::Ping(ping) => {
@@ -330,9 +347,7 @@ fn switched(
             let one = |(machine, host): &(usize, usize)| {
                 Bulk::new(*bulk, [*host, receiver], tcp.clone(), remote, start(*machine), warmup)
             };
-            let addresses = senders.iter().map(|(machine, _)| address_of(plan, *machine).into());
-            let bulks = senders.iter().map(one).collect();
-            App::Streams(Streams::new(bulks, addresses.collect(), port))
+            App::Streams(streams(plan, senders, one, port))
         }
         model::App::Requests(requests) => {
             let server = |(machine, host): &(usize, usize)| {
@@ -346,29 +361,34 @@ fn switched(
         model::App::Web(web) => {
             let (machine, host) = senders[0];
             world.hosts[host].listen(port, tcp.clone());
-            let times = [start(machine), warmup];
             App::Web(Box::new(Web::new(*web, [host, receiver], tcp.clone(), at(machine), times)))
         }
         model::App::Attempts(attempts) => {
             world.hosts[receiver].listen(port, tcp.clone());
-            let times = [start(senders[0].0), warmup];
             let attempts = Attempts::new(*attempts, hosts, receiver, tcp.clone(), remote, times);
             App::Attempts(Box::new(attempts))
         }
         model::App::Messages(messages) => {
             world.hosts[receiver].listen(port, tcp.clone());
-            let times = [start(senders[0].0), warmup];
             let rng = rng.fork("messages");
             let (messages, tcp) = (*messages, tcp.clone());
             App::Messages(Box::new(Messages::new(
                 messages, hosts, receiver, tcp, remote, times, rng,
             )))
         }
-        _ => {
-            let start = start(senders[0].0);
-            to_host(world, plan, (index, port), hosts, (to, receiver), (start, &rng))
-        }
+        _ => to_host(world, plan, (index, port), hosts, (to, receiver), (times[0], &rng)),
     }
+}
+
+/// Files from several machines, by machine and host, of which each is as `one` says.
+fn streams(
+    plan: &Plan,
+    senders: &[(usize, usize)],
+    one: impl Fn(&(usize, usize)) -> Bulk,
+    port: u16,
+) -> Streams {
+    let addresses = senders.iter().map(|(machine, _)| address_of(plan, *machine).into());
+    Streams::new(senders.iter().map(one).collect(), addresses.collect(), port)
 }
 
 #[cfg(test)]

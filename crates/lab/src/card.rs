@@ -2,7 +2,7 @@
 
 use std::net::Ipv4Addr;
 use trunkline_core::Context;
-use trunkline_core::bond::{Bond, BondConfig, IngressConfig, MemberConfig, Mode};
+use trunkline_core::bond::{Bond, BondConfig, IngressConfig, MemberConfig, Mode, Ways};
 use trunkline_core::frame::LinkId;
 use trunkline_core::host::{Host, InterfaceId};
 use trunkline_core::link::Framing;
@@ -43,6 +43,7 @@ impl Card {
             link: self.link,
             rate: self.rate,
             weight: self.rate,
+            direction: Ways::Both,
             delay: self.delay,
             queue: CARD,
             priority: 0,

@@ -7,8 +7,8 @@ use crate::columns::{Columns, unit_scale};
 use crate::knee;
 use crate::metrics::{self, Measured};
 use crate::result::{
-    Expectation, Failure, Figure, FlowResult, LinkResult, Parameter, RESULT_SCHEMA, ResultDocument,
-    Summary, Timing, Verdict, median,
+    Expectation, Failure, Figure, FlowResult, HostResult, LinkResult, Parameter, RESULT_SCHEMA,
+    ResultDocument, Summary, Timing, Verdict, median,
 };
 use rayon::prelude::*;
 use serde_json::Value;
@@ -93,6 +93,21 @@ pub fn run(
     document.seal();
     let captures = measurements.into_iter().flat_map(|m| m.captures).collect();
     Ok(Outcome { document, captures })
+}
+
+/// One metric of several plans, as medians over their runs; none where there was nothing to measure.
+/// `progress` is told of every share done.
+pub(crate) fn values_of(
+    plans: Vec<Plan>,
+    what: &str,
+    options: Options,
+    progress: &(dyn Fn(u64) + Sync),
+) -> Vec<Option<f64>> {
+    let point = |plan| Point { row: 0, variant: None, label: String::new(), plan };
+    let points: Vec<Point> = plans.into_iter().map(point).collect();
+    let value =
+        |point: &Point| simulate(point, options, &|done| progress(done)).measured.value(what);
+    crate::pool(options.jobs).install(|| points.par_iter().map(value).collect())
 }
 
 /// The variant our own column is measured in.
@@ -188,6 +203,10 @@ fn medians(mut all: Vec<Measured>) -> Measured {
         let values = all.iter().map(|m| m.links[&link][&metric]).collect::<Option<Vec<f64>>>();
         first.links.entry(link).or_default().insert(metric, values.and_then(median));
     }
+    for (host, metric) in names(&first.hosts) {
+        let values = all.iter().map(|m| m.hosts[&host][&metric]).collect::<Option<Vec<f64>>>();
+        first.hosts.entry(host).or_default().insert(metric, values.and_then(median));
+    }
     first
 }
 
@@ -256,12 +275,13 @@ fn assemble(
         digest: String::new(),
         version: env!("CARGO_PKG_VERSION"),
         source: source(experiment),
-        parameters: parameters(experiment),
+        parameters: parameters(experiment, points),
         figures,
         expectations,
         failures,
         flows: flows(points, measurements),
         links: links(points, measurements),
+        hosts: hosts(points, measurements),
         summary: Summary::default(),
         timing: Timing {
             runs: measurements.iter().map(|m| m.runs).sum(),
@@ -282,7 +302,8 @@ fn source(experiment: &Experiment) -> Option<String> {
     Some(format!("{}{section}", published.source))
 }
 
-fn parameters(experiment: &Experiment) -> BTreeMap<String, Parameter> {
+/// The plan's parameters, and the ready cost tables its hosts have.
+fn parameters(experiment: &Experiment, points: &[Point]) -> BTreeMap<String, Parameter> {
     let parameter = |p: &plan::Parameter| {
         let value = match &p.value {
             plan::Scalar::Number(n) => Value::from(*n),
@@ -291,7 +312,15 @@ fn parameters(experiment: &Experiment) -> BTreeMap<String, Parameter> {
         let origin = p.origin.clone();
         (p.name.clone(), Parameter { value, unit: p.unit.clone(), origin })
     };
-    experiment.parameters().iter().map(parameter).collect()
+    let mut parameters: BTreeMap<_, _> = experiment.parameters().iter().map(parameter).collect();
+    let slow = points.iter().flat_map(|point| &point.plan.lab.slow);
+    for ready in slow.filter_map(|host| host.base) {
+        parameters.extend(ready.rows.iter().map(|(key, value, origin)| {
+            let (value, origin) = (Value::from(*value), (*origin).to_owned());
+            (format!("{}.{key}", ready.name), Parameter { value, unit: None, origin })
+        }));
+    }
+    parameters
 }
 
 fn columns(all: &Measurements<'_>, row: usize, spec: &plan::Figure) -> Columns {
@@ -403,6 +432,17 @@ fn links(points: &[Point], measurements: &[Measurement]) -> Vec<LinkResult> {
         m.measured.links.iter().map(|(link, metrics)| LinkResult {
             run: point.label.clone(),
             link: link.clone(),
+            metrics: metrics.clone(),
+        })
+    });
+    rows.collect()
+}
+
+fn hosts(points: &[Point], measurements: &[Measurement]) -> Vec<HostResult> {
+    let rows = points.iter().zip(measurements).flat_map(|(point, m)| {
+        m.measured.hosts.iter().map(|(host, metrics)| HostResult {
+            run: point.label.clone(),
+            host: host.clone(),
             metrics: metrics.clone(),
         })
     });

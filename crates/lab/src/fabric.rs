@@ -34,6 +34,16 @@ pub(crate) enum End {
     Segment(usize),
 }
 
+impl End {
+    /// The host, if it is one.
+    pub(crate) fn host(self) -> Option<usize> {
+        match self {
+            End::Host(host) => Some(host),
+            End::Port { .. } | End::Segment(_) => None,
+        }
+    }
+}
+
 /// One direction of a cable, or a machine's way onto its segment.
 pub(crate) struct Cable {
     pub(crate) channel: Channel,

@@ -6,12 +6,14 @@
 //! | [`experiment`] | rows and variants of a plan, run over the cores and put together |
 //! | [`build`] | from a plan to a world |
 //! | [`world`] | the engine: hosts, links, chips and faults on one time line |
-//! | `cabling`, `fabric` | machines at switches: from the plan, and in the engine |
+//! | `cabling`, `fabric` | machines at switches and on segments: from the plan, and in the engine |
+//! | `cpu` | hosts that take time for what they do |
 //! | `queueing` | the queues of links and switches, from the plan |
 //! | `apps` | what opens connections, writes, reads and asks |
 //! | `observe`, `look`, `metrics`, `knee` | what is measured and what it is worth |
 //! | [`pair`] | two bonds alone, fed from outside |
 //! | [`result`] | documents, digests, sums |
+//! | [`toggles`] | features on and off: what each does alone, left out and in pairs |
 //! | [`swarm`] | random plans and faults, with invariants at every step |
 
 mod apps;
@@ -20,6 +22,7 @@ mod cabling;
 mod capture;
 mod card;
 mod columns;
+mod cpu;
 mod etiquette;
 pub mod experiment;
 mod fabric;
@@ -28,12 +31,14 @@ pub mod library;
 mod look;
 pub mod metrics;
 mod observe;
+mod one_way;
 pub mod pair;
 mod queueing;
 pub mod result;
 mod services;
 pub mod swarm;
 mod tap;
+pub mod toggles;
 pub mod world;
 
 /// Threads for `jobs` simulations at a time; 0 is one per core.

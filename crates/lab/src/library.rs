@@ -125,6 +125,18 @@ pub const READY: &[Ready] = &[
         "a cluster in a broadcast storm, with more patience, and behind a router"
     ),
     plan!(
+        "sb1000",
+        "published/sb1000.toml",
+        true,
+        "a one-way cable modem with a telephone return path: its limits and its common problems"
+    ),
+    plan!(
+        "jacobson-sun3",
+        "published/jacobson-sun3.toml",
+        true,
+        "TCP between two Suns of 1988: what each change to copies, drivers and switches brought"
+    ),
+    plan!(
         "shared-ethernet",
         "shared-ethernet.toml",
         false,
@@ -145,8 +157,10 @@ pub const READY: &[Ready] = &[
 ];
 
 /// Files that ready plans name as their data or include.
-const DATA: &[(&str, &str)] =
-    &[("published/eql-bentson.toml", include_str!("../../../published/eql-bentson.toml"))];
+const DATA: &[(&str, &str)] = &[
+    ("published/eql-bentson.toml", include_str!("../../../published/eql-bentson.toml")),
+    ("published/jacobson-sun3.toml", include_str!("../../../published/jacobson-sun3.toml")),
+];
 
 /// The ready plan of this name.
 pub fn find(name: &str) -> Option<&'static Ready> {

@@ -1,6 +1,8 @@
 //! What a finished run is worth: the metrics of its flows and links, by name. Their names are those of
 //! [`trunkline_plan::metric`], their meaning stands in `docs/plan.md`, section "Metrics".
 
+mod machine;
+mod one_way;
 mod segment;
 mod services;
 mod switched;
@@ -26,6 +28,8 @@ pub(crate) type Metrics = BTreeMap<String, Option<f64>>;
 pub(crate) struct Measured {
     pub(crate) flows: BTreeMap<String, Metrics>,
     pub(crate) links: BTreeMap<String, Metrics>,
+    /// Of hosts that take time.
+    pub(crate) hosts: BTreeMap<String, Metrics>,
     /// Why a flow has no value for some metric, by its name.
     causes: BTreeMap<String, String>,
     /// Flows that broke or delivered wrong bytes, and how.
@@ -42,7 +46,8 @@ impl Measured {
     /// The value of `flow.metric` or `link.metric`; none when there is none.
     pub(crate) fn value(&self, name: &str) -> Option<f64> {
         let (owner, metric) = name.rsplit_once('.')?;
-        let metrics = self.flows.get(owner).or_else(|| self.links.get(owner))?;
+        let owners = [&self.flows, &self.links, &self.hosts];
+        let metrics = owners.into_iter().find_map(|metrics| metrics.get(owner))?;
         metrics.get(metric).copied().flatten()
     }
 
@@ -89,13 +94,17 @@ pub(crate) fn measure(plan: &Plan, world: &World) -> Measured {
     let links = (0..plan.links.len())
         .map(|index| (plan.links[index].name.clone(), link_metrics(plan, world, index, end)));
     let ports = (0..plan.lab.machines.len()).filter_map(|m| switched::of_port(plan, world, m));
+    let hosts = plan.lab.slow.iter().filter_map(|slow| {
+        Some((slow.name.clone(), machine::metrics(world, plan.lab.warmup, &slow.name)?))
+    });
+    let hosts = hosts.collect();
     let segments = 0..plan.lab.segments.len();
     let segments = segments.filter_map(|index| segment::of_segment(plan, world, index));
     let routers = services::of_routers(plan, world);
     let links = links.chain(ports).chain(segments).chain(routers).collect();
     let virtual_time = end - Instant::ZERO;
     let packet_hops = world.packet_hops;
-    Measured { flows, links, causes, failures, notes, tokens, packet_hops, virtual_time }
+    Measured { flows, links, hosts, causes, failures, notes, tokens, packet_hops, virtual_time }
 }
 
 /// How a transfer failed, whatever it was worth until then.
@@ -240,8 +249,8 @@ fn members<'a>(
 ) -> impl Iterator<Item = (BitRate, &'a model::Link)> {
     let way = flow.bond().map(|(bond, direction)| (&plan.bonds[bond].members, direction));
     let up = way.is_some_and(|(_, direction)| direction == model::Direction::Up);
-    way.into_iter().flat_map(|(members, _)| members).map(move |&member| {
-        let link = &plan.links[member];
+    let links = way.into_iter().flat_map(|(members, _)| members).map(|member| &plan.links[*member]);
+    links.filter(move |link| link.carries_from(usize::from(!up))).map(move |link| {
         let rate = if up { link.rate.up } else { link.rate.down };
         (rate, link)
     })
@@ -276,24 +285,27 @@ fn ping_metrics(ping: &ping::Ping, end: Instant) -> Metrics {
     ])
 }
 
-/// In the direction of the first flow over the link's bond; `dropped` is of both.
+/// In the one direction it carries, or in that of the first flow over the link's bond; `dropped` is of both.
 fn link_metrics(plan: &Plan, world: &World, index: usize, end: Instant) -> Metrics {
     let bond = plan.bonds.iter().position(|b| b.members.contains(&index)).unwrap_or(0);
     let ways = plan.lab.flows.iter().filter_map(model::Flow::bond);
     let first = ways.filter(|(over, _)| *over == bond).map(|(_, direction)| direction).next();
-    let lane = first.map_or(0, model::Direction::sender);
+    let way = plan.links[index].direction.or(first);
+    let lane = way.map_or(0, model::Direction::sender);
     let bytes = |link: usize| world.links[link].lanes[lane].channel.stats().bytes as f64;
     let total: f64 = plan.bonds[bond].members.iter().map(|&m| bytes(m)).sum();
     let busy = world.links[index].lanes[lane].channel.stats().busy.as_secs_f64();
     let seconds = end.as_secs_f64();
     let rates = plan.links[index].rate;
     let rate = if lane == 0 { rates.up } else { rates.down };
-    Metrics::from([
+    let mut metrics = Metrics::from([
         ("rate".into(), Some(rate.as_bps() as f64)),
         ("share".into(), (total > 0.0).then(|| bytes(index) / total)),
         ("utilisation".into(), (seconds > 0.0).then(|| busy / seconds)),
         ("dropped".into(), Some(dropped(world, index) as f64)),
-    ])
+    ]);
+    one_way::add(&mut metrics, plan, world, index, end);
+    metrics
 }
 
 /// Packets given up on a link, both ways: by its channels, and by the bonds at its ends.

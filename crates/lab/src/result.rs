@@ -98,6 +98,18 @@ pub struct LinkResult {
     pub metrics: BTreeMap<String, Option<f64>>,
 }
 
+/// What a host with a cost table did in one run of one row.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct HostResult {
+    /// Which row and variant.
+    pub run: String,
+    /// The host's name.
+    pub host: String,
+    /// Its metrics.
+    #[serde(flatten)]
+    pub metrics: BTreeMap<String, Option<f64>>,
+}
+
 /// A flow that broke or delivered other bytes than were sent: the result is a failed one.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Failure {
@@ -189,6 +201,9 @@ pub struct ResultDocument {
     pub flows: Vec<FlowResult>,
     /// Every link of every run.
     pub links: Vec<LinkResult>,
+    /// Every host with a cost table of every run.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<HostResult>,
     /// The figures in one line.
     pub summary: Summary,
     /// How the run itself went; not part of the digest.

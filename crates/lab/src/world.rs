@@ -5,88 +5,32 @@
 //! serves the hosts it touched until nothing moves any more.
 
 mod cables;
+mod lane;
+mod machine;
 mod segments;
 
 use crate::apps::{App, Call};
+use crate::cpu::Machine;
 use crate::fabric::Fabric;
 use crate::look::Looks;
 use crate::observe::Observer;
 use crate::tap::Tap;
-use std::collections::VecDeque;
 use trunkline_core::Context;
-use trunkline_core::bond::MemberConfig;
 use trunkline_core::deadlines::Deadlines;
 use trunkline_core::frame::{Burst, Frame, LinkChange, LinkId};
-use trunkline_core::host::{Event, Host, InterfaceId};
-use trunkline_core::link::channel::{Channel, Offered, Started};
-use trunkline_core::link::{Medium, Outcome, Pacer};
+use trunkline_core::host::{Event, Host};
+use trunkline_core::link::channel::{Offered, Started};
+use trunkline_core::link::{Medium, Outcome};
 use trunkline_core::time::{Duration, Instant};
 use trunkline_plan::model::FaultKind;
+
+pub(crate) use lane::Lane;
 
 /// Nobody has a connection yet.
 const NOBODY: u32 = u32::MAX;
 
 /// Events between two reports of progress.
 const STEPS_PER_REPORT: u32 = 16_384;
-
-/// One of a link's two directions.
-pub(crate) struct Lane {
-    pub(crate) channel: Channel,
-    /// What counts out what the sender hands over, where no transmitter of its own reports it.
-    pacer: Option<Pacer>,
-    /// Frames handed over by the sender that the channel has not taken.
-    handed: VecDeque<Frame>,
-    /// The host that sends into it, and the one it leads to.
-    pub(crate) from: usize,
-    pub(crate) to: usize,
-    /// The bond it belongs to at the sending host, and what to enslave it with.
-    pub(crate) interface: InterfaceId,
-    pub(crate) member: MemberConfig,
-}
-
-impl Lane {
-    pub(crate) fn new(
-        channel: Channel,
-        pacer: Option<Pacer>,
-        from: usize,
-        to: usize,
-        interface: InterfaceId,
-        member: MemberConfig,
-    ) -> Self {
-        Lane { channel, pacer, handed: VecDeque::new(), from, to, interface, member }
-    }
-
-    /// Whether the sender may hand over a burst.
-    fn is_free(&self) -> bool {
-        match &self.pacer {
-            Some(pacer) => pacer.is_idle(),
-            None => self.channel.idle() && self.handed.is_empty(),
-        }
-    }
-
-    /// Whether the channel has a queue of its own, which takes what is handed over at once.
-    const fn has_queue(&self) -> bool {
-        self.channel.config().queue.is_some()
-    }
-
-    /// When its pacer has something to tell.
-    fn counted_out(&self) -> Option<Instant> {
-        self.pacer.as_ref().and_then(Pacer::deadline)
-    }
-
-    fn next_timeout(&self) -> Option<Instant> {
-        let next = self.channel.next_timeout();
-        match self.counted_out() {
-            Some(paced) => Some(next.map_or(paced, |next| next.min(paced))),
-            None => next,
-        }
-    }
-
-    fn held_frames(&self) -> usize {
-        let sending = usize::from(!self.channel.idle());
-        self.handed.len() + sending + self.channel.queued() + self.channel.wire().len()
-    }
-}
 
 /// A link: a lane up and a lane down.
 pub(crate) struct Link {
@@ -131,6 +75,10 @@ pub struct World {
     pub(crate) fabric: Fabric,
     pub(crate) looks: Vec<Looks>,
     pub(crate) observer: Observer,
+    /// Per host its processor, if what it does takes time.
+    machines: Vec<Option<Box<Machine>>>,
+    /// Whether there is such a host.
+    is_slow: bool,
     /// Who listens in on a host, if anybody does.
     pub(crate) tap: Option<Tap>,
     /// The lanes of each host that are paced.
@@ -210,6 +158,8 @@ impl World {
         }
         World {
             paced,
+            machines: hosts.iter().map(|_| None).collect(),
+            is_slow: false,
             tap: None,
             now: Instant::ZERO,
             cx,
@@ -268,6 +218,11 @@ impl World {
         for i in 0..self.faults.len() {
             self.arm(Source::Fault(i), Some(self.faults[i].down_at));
         }
+        for i in 0..self.media.len() {
+            if let Some(at) = self.media[i].next_finish() {
+                self.arm(Source::Medium(i), Some(at));
+            }
+        }
         for i in 0..self.looks.len() {
             self.arm(Source::Looks(i), Some(self.looks[i].next_at()));
         }
@@ -284,6 +239,7 @@ impl World {
         };
         self.now = at;
         match Source::unpack(source) {
+            Source::Host(host) if self.machines[host].is_some() => self.turn(host),
             Source::Host(host) => {
                 if !self.paced[host].is_empty() {
                     self.due(host);
@@ -336,8 +292,9 @@ impl World {
         if has_finished {
             self.finish(link, lane);
         }
-        let mut is_armed = has_finished && !is_paced;
-        while let Some(frame) = self.links[link].lanes[lane].channel.poll_arrival(self.now) {
+        let this = &mut self.links[link].lanes[lane];
+        let mut is_armed = has_finished && !is_paced && this.ring.is_none();
+        while let Some(frame) = self.links[link].lanes[lane].poll_arrival(self.now, &mut self.cx) {
             self.arrived(link, lane, frame);
             is_armed = false;
         }
@@ -353,6 +310,9 @@ impl World {
         self.observer.arrived(&self.cx, frame, this.skip);
         if let Some(tap) = &mut self.tap {
             tap.arrived(self.now, to, id, self.cx.frames.bytes(frame));
+        }
+        if self.machines[to].is_some() {
+            return self.machine_received(to, id, frame);
         }
         self.hosts[to].handle_frame(self.now, &mut self.cx, id, frame);
         self.serve(to);
@@ -370,6 +330,12 @@ impl World {
             }
             self.finish(link, lane);
         }
+        while let Some((slot, frame)) = self.media[medium].poll_stray(self.now, &mut self.cx) {
+            let (link, lane) = (usize::from(slot) / 2, usize::from(slot) % 2);
+            let channel = &mut self.links[link].lanes[lane].channel;
+            channel.overhear(self.now, &mut self.cx, frame);
+            self.arm_lane(link, lane);
+        }
         let next = self.media[medium].next_finish();
         self.arm(Source::Medium(medium), next);
     }
@@ -386,7 +352,9 @@ impl World {
         let this = &self.links[link].lanes[lane];
         let (from, is_paced) = (this.from, this.pacer.is_some());
         self.begin_next(link, lane);
-        if !is_paced {
+        if self.machines[from].is_some() {
+            self.machine_sent(from, LinkId(link as u16));
+        } else if !is_paced {
             self.hosts[from].handle_transmitted(self.now, &mut self.cx, LinkId(link as u16), bytes);
             self.serve(from);
         }
@@ -421,6 +389,10 @@ impl World {
     fn begin(&mut self, link: usize, lane: usize, frame: Frame) {
         let this = &mut self.links[link].lanes[lane];
         let started = this.channel.start(self.now, &mut self.cx, frame);
+        if self.is_slow {
+            let ends = [this.from, this.to].map(Some);
+            self.cards_move(ends, self.cx.frames.len(frame) as u64, started);
+        }
         self.started(link, lane, started);
         if matches!(started, Started::At(_)) {
             self.arm_lane(link, lane);
@@ -461,6 +433,9 @@ impl World {
     /// Serves a host: its events to the applications, its frames to the links that are free, one burst
     /// a link a pass, until a whole pass is empty.
     pub(crate) fn serve(&mut self, host: usize) {
+        if self.machines[host].is_some() {
+            return self.turn(host);
+        }
         if !self.paced[host].is_empty() {
             self.due(host);
         }
@@ -645,7 +620,8 @@ impl World {
         let lanes = self.links.iter().flat_map(|link| &link.lanes);
         let on_lanes: usize = lanes.map(Lane::held_frames).sum();
         let on_links = on_lanes + self.fabric.held_frames();
-        let in_hosts: usize = self.hosts.iter().map(Host::held_frames).sum();
+        let at_processors = self.machines.iter().flatten().map(|m| m.held_frames());
+        let in_hosts = self.hosts.iter().map(Host::held_frames).chain(at_processors).sum::<usize>();
         let live = self.cx.frames.live();
         match live == on_links + in_hosts {
             true => Ok(()),

@@ -142,6 +142,23 @@ fn datagrams_go_over_switches_too() {
 }
 
 #[test]
+fn links_and_hosts_share_a_segment() {
+    let link = "[[link]]\nname = \"line\"\nkind = \"ethernet\"\nrate = \"10mbit\"\n\
+                [bond.b]\nends = [\"a\", \"z\"]\nmembers = [\"line\"]\n[lab]";
+    let flow = "[[lab.flow]]\nname = \"other\"\nfrom = \"a\"\nto = \"z\"\n\
+                app = { kind = \"bulk\" }\n[[lab.flow]]";
+    let both = FILE.replace("[lab]", link).replace("[[lab.flow]]", flow);
+    let both = both.replace(", bytes = \"2MB\"", "");
+    for layout in ["star", "bus"] {
+        let shared = format!("links = [\"line\"]\nlayout = \"{layout}\"\n[[lab.host]]");
+        let result = run(&both.replacen("[[lab.host]]", &shared, 1));
+        let rates = ["file.goodput", "other.goodput"].map(|name| metric(&result, name));
+        assert!(rates.iter().all(|rate| *rate > 0.5e6), "{layout}: {rates:?}");
+        assert!((6.0e6..9.5e6).contains(&rates.iter().sum()), "{layout}: {rates:?}");
+    }
+}
+
+#[test]
 fn the_same_seed_gives_the_same_collisions() {
     assert_eq!(run(FILE).digest, run(FILE).digest);
 }

@@ -14,7 +14,7 @@ use std::io;
 use std::net::IpAddr;
 use std::os::fd::AsFd;
 use trunkline_core::Context;
-use trunkline_core::bond::{Bond, BondConfig, MemberConfig, Mode};
+use trunkline_core::bond::{Bond, BondConfig, MemberConfig, Mode, Ways};
 use trunkline_core::frame::{Burst, Frame, Frames, LinkId};
 use trunkline_core::host::Host;
 use trunkline_core::link::Framing;
@@ -215,6 +215,7 @@ fn host(now: Instant, cx: &mut Context, network: &Neighbourhood, rng: Rng) -> Re
         link: LINK,
         rate: RATE,
         weight: RATE,
+        direction: Ways::Both,
         delay: Duration::ZERO,
         queue: Limit::Packets(PACKETS_PER_STEP as u32),
         priority: 0,

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::sync::mpsc;
 use testbed::Testbed;
 use trunkline_core::bond::trunk::{self, Monitor, Reorder};
-use trunkline_core::bond::{BondConfig, MemberConfig, Mode};
+use trunkline_core::bond::{BondConfig, MemberConfig, Mode, Ways};
 use trunkline_core::frame::LinkId;
 use trunkline_core::link::{Framing, Header};
 use trunkline_core::queue::Limit;
@@ -56,6 +56,7 @@ fn setup(end: &str, listen: Option<SocketAddr>, remote: Remote, kind: Carriage) 
         link: LinkId(0),
         rate,
         weight: rate,
+        direction: Ways::Both,
         delay: Duration::ZERO,
         queue: Limit::Packets(64),
         priority: 0,

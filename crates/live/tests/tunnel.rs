@@ -10,7 +10,7 @@ use std::os::fd::AsRawFd;
 use std::path::PathBuf;
 use std::thread::JoinHandle;
 use std::time::Duration as Wait;
-use trunkline_core::bond::{BondConfig, MemberConfig, Mode};
+use trunkline_core::bond::{BondConfig, MemberConfig, Mode, Ways};
 use trunkline_core::frame::LinkId;
 use trunkline_core::link::Framing;
 use trunkline_core::queue::Limit;
@@ -38,6 +38,7 @@ fn link(index: u16, end: &str) -> LinkSetup {
             link: LinkId(index),
             rate,
             weight: rate,
+            direction: Ways::Both,
             delay: Duration::ZERO,
             queue: Limit::Packets(64),
             priority: 0,

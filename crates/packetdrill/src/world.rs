@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ffi::c_int;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use trunkline_core::Context;
-use trunkline_core::bond::{Bond, BondConfig, MemberConfig, Mode};
+use trunkline_core::bond::{Bond, BondConfig, MemberConfig, Mode, Ways};
 use trunkline_core::frame::{Burst, LinkId};
 use trunkline_core::host::{ConnectionId, Event, Host};
 use trunkline_core::link::Framing;
@@ -92,6 +92,7 @@ impl World {
             link: LINK,
             rate: RATE,
             weight: RATE,
+            direction: Ways::Both,
             delay: Duration::ZERO,
             queue: Limit::Packets(QUEUE_PACKETS),
             priority: 0,

@@ -10,6 +10,7 @@ use crate::rows::{self, Row};
 use crate::schema;
 use crate::source::Place;
 use crate::template::{self, Bindings};
+use crate::toggle::{self, Setting, Toggle};
 use crate::tree::{Node, Table, Value};
 use std::collections::BTreeMap;
 
@@ -19,6 +20,7 @@ pub struct Experiment {
     document: Document,
     rows: Vec<Row>,
     variants: Vec<Variant>,
+    toggles: Vec<Toggle>,
     parameters: Vec<Parameter>,
     published: Option<Published>,
     /// Values of a sweep's variables: those used as `{name}` and those that are dotted keys.
@@ -131,9 +133,11 @@ impl Experiment {
             Variant { name, changes: overlay::leaves(s.table(), &document.sources) }
         });
         let variants = variants.collect();
+        let section = lab.section(&mut problems, "toggle");
+        let toggles = toggle::toggles(section, &document.sources, &mut problems);
         let document = document.clone();
         let experiment =
-            Experiment { document, rows, variants, parameters, published, first_values };
+            Experiment { document, rows, variants, toggles, parameters, published, first_values };
         experiment.check_names(&mut problems);
         (experiment, problems)
     }
@@ -146,6 +150,11 @@ impl Experiment {
     /// The names of the variants, in the order written.
     pub fn variants(&self) -> impl Iterator<Item = &str> {
         self.variants.iter().map(|v| v.name.as_str())
+    }
+
+    /// The features that can be on or off, in the order written.
+    pub fn toggles(&self) -> &[Toggle] {
+        &self.toggles
     }
 
     /// The parameters, in the order written.
@@ -163,8 +172,22 @@ impl Experiment {
     /// # Errors
     /// Everything that is wrong with it. A row or variant that does not exist is told too.
     pub fn plan(&self, row: usize, variant: Option<&str>) -> Result<Plan, Diagnostics> {
+        self.plan_with(row, variant, &[])
+    }
+
+    /// The same with features on or off, by their positions among [`Experiment::toggles`]; the others are as
+    /// the plan has them.
+    ///
+    /// # Errors
+    /// As [`Experiment::plan`].
+    pub fn plan_with(
+        &self,
+        row: usize,
+        variant: Option<&str>,
+        settings: &[(usize, Setting)],
+    ) -> Result<Plan, Diagnostics> {
         let mut problems = Problems::default();
-        let plan = self.build(row, variant, &mut problems);
+        let plan = self.build(row, variant, settings, &mut problems);
         let diagnostics = problems.finish(&self.document.sources, None);
         match plan {
             Some(plan) => diagnostics.or(plan),
@@ -194,7 +217,7 @@ impl Experiment {
         for row in 0..self.rows.len() {
             for variant in &variants {
                 let mut problems = Problems::default();
-                let plan = self.build(row, *variant, &mut problems);
+                let plan = self.build(row, *variant, &[], &mut problems);
                 let figures = self.figures_of(row, &mut problems);
                 if purpose == Purpose::Lab && plan.as_ref().is_some_and(|p| p.lab.flows.is_empty())
                 {
@@ -223,6 +246,7 @@ impl Experiment {
             }
         }
         let everywhere = self.rows.len() * variants.len();
+        self.check_toggles(&mut seen);
         let errors = seen.into_iter().map(|(mut error, count)| {
             error.context = error.context.filter(|_| count < everywhere);
             error
@@ -230,6 +254,24 @@ impl Experiment {
         let mut diagnostics = Diagnostics::default();
         diagnostics.extend(Diagnostics { errors: errors.collect(), left_out });
         diagnostics
+    }
+
+    /// Errors of the first row and variant with every feature off, and with every feature on.
+    fn check_toggles(&self, seen: &mut Vec<(Diagnostic, usize)>) {
+        if self.toggles.is_empty() || !seen.is_empty() {
+            return;
+        }
+        let variant = self.variants.first().map(|variant| variant.name.as_str());
+        for (setting, context) in
+            [(Setting::Off, "every toggle off"), (Setting::On, "every toggle on")]
+        {
+            let settings: Vec<_> =
+                (0..self.toggles.len()).map(|toggle| (toggle, setting)).collect();
+            let mut problems = Problems::default();
+            self.build(0, variant, &settings, &mut problems);
+            let found = problems.finish(&self.document.sources, Some(context));
+            seen.extend(found.errors.into_iter().map(|error| (error, 0)));
+        }
     }
 
     /// A run of this plan would have nothing to show.
@@ -260,14 +302,20 @@ impl Experiment {
         }
     }
 
-    fn build(&self, row: usize, variant: Option<&str>, problems: &mut Problems) -> Option<Plan> {
+    fn build(
+        &self,
+        row: usize,
+        variant: Option<&str>,
+        settings: &[(usize, Setting)],
+        problems: &mut Problems,
+    ) -> Option<Plan> {
         let place = self.document.place;
         let Some(values) = self.rows.get(row) else {
             problems.push(Problem::new(place, "lab.rows", format!("there is no row {row}")));
             return None;
         };
         let mut tree = self.document.root.clone();
-        self.overlay(&mut tree, variant, problems);
+        self.overlay(&mut tree, variant, settings, problems);
         let bindings = self.bindings(&tree, values);
         strip(&mut tree);
         self.choose_expectations(&mut tree, variant, &bindings, problems);
@@ -287,8 +335,15 @@ impl Experiment {
         figure::figures(root, &variants, &self.bindings(root, row), problems)
     }
 
-    /// Lays the sweep's first values, the variant and what `--set` said over the plan, in this order.
-    fn overlay(&self, tree: &mut Table, variant: Option<&str>, problems: &mut Problems) {
+    /// Lays the sweep's first values, the variant, the features' settings and what `--set` said over the
+    /// plan, in this order.
+    fn overlay(
+        &self,
+        tree: &mut Table,
+        variant: Option<&str>,
+        settings: &[(usize, Setting)],
+        problems: &mut Problems,
+    ) {
         let dotted = self.first_values.iter().filter(|(key, _)| key.contains('.'));
         let dotted: Vec<(Address, Node)> = dotted
             .map(|(key, node)| (Address { text: key.clone(), place: node.place }, node.clone()))
@@ -306,7 +361,11 @@ impl Experiment {
                 }
             },
         };
-        for (address, node) in dotted.iter().chain(changes).chain(&self.document.sets) {
+        let toggled = settings.iter().flat_map(|(toggle, setting)| {
+            self.toggles.get(*toggle).map_or(&[][..], |toggle| toggle.changes(*setting))
+        });
+        let laid = dotted.iter().chain(changes).chain(toggled).chain(&self.document.sets);
+        for (address, node) in laid {
             if let Err(problem) = overlay::set(tree, address, node) {
                 problems.push(*problem);
             }

@@ -144,7 +144,8 @@ pub(crate) fn check_metrics(
     let routers = plan.lab.routers.iter().map(|r| (r.name.as_str(), Owner::Router));
     let ports: Vec<String> = plan.lab.port_names().collect();
     let ports = ports.iter().map(|port| (port.as_str(), Owner::Port));
-    let places = bonds.chain(chips).chain(ports).chain(segments).chain(routers);
+    let slow = plan.lab.slow.iter().map(|host| (host.name.as_str(), Owner::Slow));
+    let places = bonds.chain(chips).chain(ports).chain(segments).chain(routers).chain(slow);
     let owners: Vec<(&str, Owner)> = flows.chain(links).chain(groups).chain(places).collect();
     let own = figure.variant.is_none() || figure.variant.as_deref() == variant;
     let ours = figure.trunkline.is_some() && variant == Some(TRUNKLINE);

@@ -16,6 +16,7 @@
 //!
 //! The grammar is written down in `docs/plan.md`.
 
+pub mod cpu;
 mod diagnostic;
 mod discipline;
 mod document;
@@ -32,6 +33,7 @@ mod rows;
 mod schema;
 mod source;
 mod template;
+mod toggle;
 mod tree;
 
 pub use diagnostic::{Diagnostic, Diagnostics, nearest};
@@ -41,3 +43,4 @@ pub use figure::Figure;
 pub use knee::Knee;
 pub use rows::Row;
 pub use source::Source;
+pub use toggle::{Setting, Toggle};

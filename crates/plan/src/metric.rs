@@ -138,6 +138,8 @@ pub const GROUP: [&str; 8] = [
 ];
 /// Metrics of a switch's port.
 pub const PORT: [&str; 6] = ["rate", "utilisation", "dropped", "marked", "queue_mean", "queue_max"];
+/// Metrics of a host with a cost table.
+pub const HOST: [&str; 6] = ["cpu", "bus", "protocol_share", "interrupts", "wakeups", "overruns"];
 /// Metrics of a segment.
 pub const SEGMENT: [&str; 10] = [
     "rate",
@@ -153,6 +155,8 @@ pub const SEGMENT: [&str; 10] = [
 ];
 /// Metrics of a link.
 pub const LINK: [&str; 4] = ["rate", "share", "utilisation", "dropped"];
+/// Further metrics of a link that carries one way.
+pub const ONE_WAY: [&str; 6] = ["up", "refused", "overruns", "reading", "strays", "filtered"];
 
 /// What a metric can be asked of.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -162,6 +166,8 @@ pub(crate) enum Owner {
     Chip,
     Switch,
     Machine,
+    /// A host with a cost table.
+    Slow,
     Port,
     Group,
     Segment,
@@ -205,7 +211,7 @@ impl Owner {
             Owner::Bond => "bond",
             Owner::Chip => "chip",
             Owner::Switch => "switch",
-            Owner::Machine => "host",
+            Owner::Machine | Owner::Slow => "host",
             Owner::Port => "port",
             Owner::Group => "group",
             Owner::Bulk | Owner::Streams => "bulk flow",
@@ -226,7 +232,8 @@ impl Owner {
 
     fn metrics(self) -> Vec<&'static str> {
         match self {
-            Owner::Link => LINK.to_vec(),
+            Owner::Link => [&LINK[..], &ONE_WAY].concat(),
+            Owner::Slow => HOST.to_vec(),
             Owner::Bond | Owner::Chip | Owner::Switch | Owner::Machine => Vec::new(),
             Owner::Segment => SEGMENT.to_vec(),
             Owner::Router => ROUTER.to_vec(),

@@ -4,15 +4,20 @@
 //! text; the schema builds these values.
 
 mod bond;
+mod one_way;
 mod service;
 
+use crate::cpu::SlowHost;
 pub use crate::discipline::Discipline;
 pub use crate::network::Segment;
 use crate::network::{self, Machine, Router, Switch};
+pub use one_way::{Cable, Others, OthersTo};
 pub use service::{Heartbeat, Rip, Rpc};
 use std::net::{IpAddr, SocketAddr};
 use trunkline_core::bond::Mode;
 use trunkline_core::bond::trunk::{Monitor, Reorder as Order};
+use trunkline_core::host::ReversePath;
+use trunkline_core::link::ReceiveRingConfig;
 use trunkline_core::link::framing::{Framing, HeaderCompression, LineCoding};
 use trunkline_core::link::modem::{Blocks, ModemConfig};
 use trunkline_core::queue::Limit;
@@ -49,12 +54,18 @@ pub struct Link {
     pub weight: BitRate,
     /// Largest packet in bytes, when the link has a limit of its own; with a tunnel's headers around it.
     pub mtu: Option<u16>,
+    /// The one way it carries; none where it carries both.
+    pub direction: Option<Direction>,
     /// Whether packets carry our header.
     pub trunk: Trunk,
     /// What a packet costs on the wire.
     pub framing: Framing,
     /// How virtual time treats it.
     pub lab: LinkLab,
+    /// What a cable and its modem are; every link of kind `cable` has it, and no other.
+    pub cable: Option<Cable>,
+    /// The receiving end's card, where its host has to read it.
+    pub ring: Option<ReceiveRingConfig>,
     /// What the link is at each end, in the order written.
     pub at: Vec<LinkAt>,
 }
@@ -68,6 +79,10 @@ pub enum LinkKind {
     Udp,
     /// An Ethernet cable: full duplex and its own, or a segment's.
     Ethernet,
+    /// A point-to-point interface that is there already.
+    Device,
+    /// A channel of a cable television network, one way.
+    Cable,
 }
 
 /// Whether a link's packets carry our header with sequences (`trunk` in the plan).
@@ -198,6 +213,8 @@ pub struct Bond {
     pub reorder: Order,
     /// How a trunk watches its paths.
     pub monitor: Monitor,
+    /// How long a member that only receives may be silent before it is held for down.
+    pub traffic: Option<Duration>,
 }
 
 /// One end of a bond on its machine.
@@ -213,6 +230,8 @@ pub struct End {
     pub address: Vec<Address>,
     /// Networks that are reached over the device.
     pub routes: Vec<Address>,
+    /// What it asks of the way a packet has come.
+    pub rp_filter: ReversePath,
     /// Where tunnels are listened for.
     pub listen: Option<SocketAddr>,
 }
@@ -262,6 +281,8 @@ pub struct Lab {
     pub machines: Vec<Machine>,
     /// Routers between segments.
     pub routers: Vec<Router>,
+    /// Hosts, at switches or ends of bonds, that take time for what they do.
+    pub slow: Vec<SlowHost>,
     /// Flows that are looked at together.
     pub groups: Vec<Group>,
     /// What must hold afterwards.
@@ -378,19 +399,6 @@ pub enum App {
     Rip(Rip),
     /// Signs of life among the members of a cluster.
     Heartbeat(Heartbeat),
-}
-
-impl App {
-    /// Whether it runs over connections.
-    pub const fn is_tcp(&self) -> bool {
-        match self {
-            App::Bulk(_) | App::Requests(_) | App::Attempts(_) => true,
-            App::Messages(_) | App::Web(_) => true,
-            App::Ping(_) | App::Datagrams(_) | App::Rpc(_) | App::Rip(_) | App::Heartbeat(_) => {
-                false
-            }
-        }
-    }
 }
 
 /// The receiver of a flow loads web pages from its sender, over connections that stay open.

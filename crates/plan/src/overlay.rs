@@ -49,7 +49,7 @@ pub(crate) struct Address {
 const SEGMENTS_MAX: usize = 16;
 
 /// Tables whose entries are named by the user: a key that is not there is a mistake, not a new one.
-const NAMED_TABLES: [&str; 3] = ["bond", "lab.parameters", "lab.variant"];
+const NAMED_TABLES: [&str; 4] = ["bond", "lab.parameters", "lab.variant", "lab.toggle"];
 
 /// Sets what `address` names to `value`.
 pub(crate) fn set(root: &mut Table, address: &Address, value: &Node) -> Result<(), Box<Problem>> {

@@ -106,6 +106,16 @@ pub fn size(text: &str) -> Result<u64, Refusal> {
     number.scaled(scale_of(unit, SIZES)?, "bytes")
 }
 
+/// Reads a time for each byte, such as `130us/KiB`, in picoseconds; what is finer is lost.
+pub fn per_byte(text: &str) -> Result<u64, Refusal> {
+    let (time, unit) = text.split_once('/').ok_or(Refusal::NoUnit)?;
+    let picos = split(time).and_then(|(number, unit)| {
+        let scale = scale_of(unit, DURATIONS)?.checked_mul(1000).ok_or(Refusal::TooLarge)?;
+        number.scaled(scale, "picoseconds")
+    })?;
+    Ok(picos / scale_of(unit.trim(), SIZES)?)
+}
+
 /// Reads a queue limit: packets, bytes or time, above zero.
 pub fn limit(text: &str) -> Result<Limit, Refusal> {
     let (number, unit) = split(text)?;

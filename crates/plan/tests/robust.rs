@@ -6,7 +6,7 @@ use trunkline_plan::{Diagnostics, Document};
 const PLANS: [&str; 4] = [
     include_str!("../../../plans/eql-two-modems.toml"),
     include_str!("incast-1g.toml"),
-    include_str!("later/cable-oneway.toml"),
+    include_str!("cable-oneway.toml"),
     TEMPLATE,
 ];
 

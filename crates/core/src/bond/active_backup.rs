@@ -1,7 +1,7 @@
 //! `active-backup`: one member carries everything until it goes down, then the next (`bonding.rst`
 //! mode 1 with `primary_reselect=always`: the preferred member takes over again when it is back).
 //!
-//! The active member is the one up with the highest priority, the one enslaved first on ties. Frames
+//! The active member is the one that sends and is up with the highest priority, the one enslaved first on ties. Frames
 //! are accepted from every member: on point-to-point lines a backup has no copies to suppress.
 
 use super::member::Member;
@@ -17,7 +17,7 @@ pub(super) fn pick(members: &[Member], meta: FrameMeta) -> Target {
 
 fn active(members: &[Member]) -> Option<usize> {
     let mut best: Option<usize> = None;
-    for (index, member) in members.iter().enumerate().filter(|(_, m)| m.is_up()) {
+    for (index, member) in members.iter().enumerate().filter(|(_, m)| m.can_send()) {
         if best.is_none_or(|b| member.config().priority > members[b].config().priority) {
             best = Some(index);
         }

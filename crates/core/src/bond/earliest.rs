@@ -12,7 +12,7 @@
 //! first member that gets it there after its predecessor, if one has room. Other flows it may pass.
 //! Where the receiver puts flows back into order, each frame simply goes where it arrives first.
 //!
-//! While every member is down frames wait too, as far as the bond's ingress queue goes: a flap shorter
+//! While every member that sends is down frames wait too, as far as the bond's ingress queue goes: a flap shorter
 //! than that loses nothing.
 
 use super::member::Member;
@@ -83,7 +83,7 @@ impl Earliest {
         let longest = self.longest.max(meta.len);
         let mut horizon = Duration::ZERO;
         let (mut first, mut in_order): (Choice, Choice) = (None, None);
-        for (index, member) in members.iter().enumerate().filter(|(_, m)| m.is_up()) {
+        for (index, member) in members.iter().enumerate().filter(|(_, m)| m.can_send()) {
             horizon = horizon.max(member.wire_time(longest) + member.delay());
             let arrival = member.arrival(now, meta.len);
             first = sooner(first, index, arrival);
@@ -92,7 +92,7 @@ impl Earliest {
             }
         }
         let Some((first, _)) = first else {
-            return Target::Hold;
+            return if members.iter().any(Member::sends) { Target::Hold } else { Target::None };
         };
         let has_room = |index: usize| has_room(&members[index], horizon, meta.len);
         let in_order = in_order.map(|(index, _)| index).filter(|index| has_room(*index));
@@ -107,6 +107,9 @@ impl Earliest {
     /// The same where there is nothing to choose: it goes or it waits.
     fn pick_only(&self, member: &Member, meta: FrameMeta) -> Target {
         let horizon = member.wire_time(self.longest.max(meta.len)) + member.delay();
+        if !member.sends() {
+            return Target::None;
+        }
         if !member.is_up() || !has_room(member, horizon, meta.len) {
             return Target::Hold;
         }

@@ -77,7 +77,7 @@ pub(super) fn least_loaded(
 ) -> Pick {
     let mut bury = None;
     let mut best: Option<(usize, u32)> = None;
-    for (index, member) in members.iter().enumerate() {
+    for (index, member) in members.iter().enumerate().filter(|(_, m)| m.sends()) {
         if !member.is_up() {
             bury = Some(member.link());
             continue;

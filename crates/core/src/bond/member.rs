@@ -4,7 +4,9 @@
 //! are kept as times on the wire, framing included.
 
 use super::eql;
+use super::traffic::Ear;
 use super::trunk::Standing;
+use super::ways::Ways;
 use crate::frame::{Burst, Frame, LinkChange, LinkId};
 use crate::link::Framing;
 use crate::queue::{DropTail, Limit};
@@ -25,6 +27,8 @@ pub struct MemberConfig {
     pub rate: BitRate,
     /// What EQL is told the wire does.
     pub weight: BitRate,
+    /// Which way it carries frames.
+    pub direction: Ways,
     /// Propagation time.
     pub delay: Duration,
     /// How much may wait for the transmitter; at least one frame.
@@ -88,6 +92,7 @@ pub struct Member {
     head_time: Duration,
     run_bytes: u32,
     pub(super) eql: eql::Record,
+    pub(super) ear: Ear,
     pub(super) stats: MemberStats,
 }
 
@@ -130,6 +135,7 @@ impl Member {
             head_time: Duration::ZERO,
             run_bytes: u32::try_from(config.rate.bits_in(RUN_TIME) / 8).unwrap_or(u32::MAX),
             eql: eql::Record::new(config.weight),
+            ear: Ear::NEW,
             stats: MemberStats::default(),
         }
     }
@@ -142,9 +148,25 @@ impl Member {
     pub const fn config(&self) -> &MemberConfig {
         &self.config
     }
-    /// Whether its link is up and, in a trunk, its path not to be avoided.
+    /// Whether its link is up, in a trunk its path not to be avoided, and one that only receives not silent.
     pub const fn is_up(&self) -> bool {
-        self.has_carrier() && !matches!(self.standing, Standing::Down)
+        self.has_carrier() && !matches!(self.standing, Standing::Down) && !self.ear.is_silent()
+    }
+    /// Whether it has a transmitter at all.
+    pub const fn sends(&self) -> bool {
+        self.config.direction.sends()
+    }
+    /// Whether frames may be sent over it now.
+    pub const fn can_send(&self) -> bool {
+        self.sends() && self.is_up()
+    }
+    /// How long it has been held for silent in all: one that only receives, where the bond goes by traffic.
+    pub fn silence(&self, now: Instant) -> Duration {
+        self.ear.silence(now)
+    }
+    /// How often it fell silent.
+    pub const fn silences(&self) -> u64 {
+        self.ear.silences()
     }
     /// Whether its link is up.
     pub const fn has_carrier(&self) -> bool {
@@ -178,9 +200,9 @@ impl Member {
     pub fn is_full(&self, len: u32) -> bool {
         !self.waiting.fits(len)
     }
-    /// Whether a frame of `len` bytes may be committed to it: it is up and has room.
+    /// Whether a frame of `len` bytes may be committed to it: it sends, is up and has room.
     pub fn can_take(&self, len: u32) -> bool {
-        self.is_up() && !self.is_full(len)
+        self.can_send() && !self.is_full(len)
     }
     /// The time a frame of `len` bytes takes on its wire, in the mean.
     pub fn wire_time(&self, len: u32) -> Duration {
@@ -245,6 +267,7 @@ impl Member {
         }
         fresh.state = self.state;
         fresh.standing = self.standing;
+        fresh.ear = self.ear;
         fresh.stats = self.stats;
         *self = fresh;
     }

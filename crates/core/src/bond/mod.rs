@@ -17,8 +17,10 @@ mod round_robin;
 mod scheduler;
 #[cfg(test)]
 mod tests;
+mod traffic;
 pub mod trunk;
 mod trunking;
+mod ways;
 
 pub use earliest::{Earliest, OrderedBy};
 pub use ingress::IngressConfig;
@@ -26,11 +28,12 @@ pub use member::{Member, MemberConfig, MemberStats};
 pub use mode::Mode;
 pub use round_robin::RoundRobin;
 pub use scheduler::{FrameMeta, Pick, Scheduler, Target};
+pub use ways::Ways;
 
 use crate::Context;
 use crate::frame::{Burst, Frame, LinkChange, LinkId, Place};
 use crate::queue::Limit;
-use crate::time::{Instant, Reason};
+use crate::time::{Duration, Instant, Reason};
 use crate::trace;
 use crate::units::BitRate;
 use crate::wire::ip::{Marked, set_ce};
@@ -55,13 +58,15 @@ pub struct BondConfig {
     pub ingress: IngressConfig,
     /// Whether members carry our header, and what it is for.
     pub trunk: Option<trunk::Config>,
+    /// After how long without traffic a member that only receives is held for down; none is never.
+    pub traffic: Option<Duration>,
 }
 
 impl BondConfig {
     /// A bond of this mode and MTU with four members at most and 64 packets of ingress.
     pub const fn new(mode: Mode, mtu: u16) -> Self {
         let ingress = IngressConfig::DropTail(Limit::Packets(64));
-        BondConfig { mode, mtu, max_slaves: eql::MAX_SLAVES, ingress, trunk: None }
+        BondConfig { mode, mtu, max_slaves: eql::MAX_SLAVES, ingress, trunk: None, traffic: None }
     }
 }
 
@@ -292,6 +297,10 @@ impl Bond {
         }
         let place = if eql { 0 } else { self.members.len() };
         self.members.insert(place, member);
+        self.members[place].ear.hear(now);
+        if !config.direction.sends() {
+            self.reclaim(place);
+        }
         cx.trace.record(now, trace::Event::Enslaved(config.link));
         self.drain(now, cx);
         Ok(())
@@ -350,6 +359,7 @@ impl Bond {
         match self.index(link) {
             Some(index) if self.trunk.is_some() => self.handle_datagram(now, cx, index, frame),
             Some(index) => {
+                self.members[index].ear.hear(now);
                 let stats = &mut self.members[index].stats;
                 stats.rx_packets += 1;
                 stats.rx_bytes += cx.frames.len(frame) as u64;
@@ -380,6 +390,7 @@ impl Bond {
             return;
         };
         self.members[index].set_state(change);
+        self.members[index].ear.hear(now);
         if let Some(trunk) = &mut self.trunk {
             trunk.handle_link(now, link, change);
         }
@@ -400,6 +411,7 @@ impl Bond {
         if self.config.mode.is_eql() && now >= self.next_decay {
             self.decay(now, cx);
         }
+        self.judge_silence(now);
         let due = self.trunk.as_ref().and_then(Trunk::poll_timeout);
         if let Some(trunk) = &mut self.trunk
             && due.is_some_and(|(at, _)| at <= now)
@@ -414,7 +426,7 @@ impl Bond {
         let periods = 1 + (now - self.next_decay).as_nanos() / eql::DECAY_PERIOD.as_nanos();
         self.next_decay += eql::DECAY_PERIOD * periods;
         let dead: Vec<LinkId> =
-            self.members.iter().filter(|m| !m.is_up()).map(Member::link).collect();
+            self.members.iter().filter(|m| m.sends() && !m.is_up()).map(Member::link).collect();
         for link in dead {
             self.bury(now, cx, link);
         }
@@ -424,17 +436,19 @@ impl Bond {
         cx.work.timer_arms += 1;
     }
 
-    /// The next deadline: the decay in the EQL modes, and what a trunk has to watch.
+    /// The next deadline: the decay in the EQL modes, silence of a member that only receives, and what a
+    /// trunk has to watch.
     pub fn poll_timeout(&self) -> Option<(Instant, Reason)> {
         let decay = self.config.mode.is_eql().then_some((self.next_decay, Reason::Decay));
         let trunk = self.trunk.as_ref().and_then(Trunk::poll_timeout);
-        decay.into_iter().chain(trunk).min_by_key(|(at, _)| *at)
+        let silence = self.silent_at().map(|at| (at, Reason::Path));
+        decay.into_iter().chain(silence).chain(trunk).min_by_key(|(at, _)| *at)
     }
 
     /// The next deadline, without its reason.
     #[inline]
     pub fn next_deadline(&self) -> Option<Instant> {
-        if self.trunk.is_none() && !self.config.mode.is_eql() {
+        if self.trunk.is_none() && !self.config.mode.is_eql() && self.config.traffic.is_none() {
             return None;
         }
         self.poll_timeout().map(|(at, _)| at)
@@ -458,7 +472,7 @@ impl Bond {
         let was_full = member.is_full(u32::from(self.config.mtu));
         if self.trunk.is_some() {
             self.transmit_datagrams(now, cx, index, burst);
-        } else if member.is_up() {
+        } else if member.can_send() {
             member.transmit(now, burst, |_, _| {});
         }
         for frame in &burst.frames {

@@ -1,6 +1,6 @@
 //! `balance-rr`: one packet to each member in turn (`bonding.rst` mode 0, `packets_per_slave` 1).
 //!
-//! The packet counter modulo the number of all members names the member; when that one is down the next
+//! The packet counter modulo the number of all members that send names the member; when that one is down the next
 //! usable one in list order takes the packet. A full member is waited for, so the turn is never
 //! skipped: the bond is then as fast as its slowest member times their number. The kernel's driver
 //! would let the member's queue drop instead.
@@ -16,11 +16,14 @@ pub struct RoundRobin {
 
 impl RoundRobin {
     pub(super) fn pick(&self, members: &[Member], meta: FrameMeta) -> Target {
-        if members.is_empty() {
+        let senders = || (0..members.len()).filter(|index| members[*index].sends());
+        let count = senders().count();
+        if count == 0 {
             return Target::None;
         }
-        let first = self.packets as usize % members.len();
-        let turn = (first..members.len()).chain(0..first).find(|index| members[*index].is_up());
+        let first = self.packets as usize % count;
+        let mut turns = senders().skip(first).chain(senders().take(first));
+        let turn = turns.find(|index| members[*index].is_up());
         match turn {
             None => Target::None,
             Some(index) if members[index].is_full(meta.len) => Target::Hold,

@@ -4,7 +4,6 @@
 use super::broadcast::Rule;
 use super::input::{integrity, is_one_host, reason};
 use super::network::Network;
-use super::routes::ReversePath;
 use super::{Host, InterfaceId};
 use crate::Context;
 use crate::frame::Frame;
@@ -74,8 +73,8 @@ impl Host {
             Ok(read) => read,
             Err(error) => return cx.drop_frame(frame, reason(error)),
         };
-        if !self.came_by_its_way(id, ip.src) {
-            return cx.drop_frame(frame, DropReason::ReversePath);
+        if !self.is_way_back(id, ip.src) {
+            return self.refuse_way(cx, id, frame);
         }
         let packet = Packet { interface: id, frame, cast, ip };
         let Some(network) = &mut self.network else {
@@ -98,16 +97,6 @@ impl Host {
                     self.deliver_packet(now, cx, packet, whom);
                 }
             }
-        }
-    }
-
-    /// Whether a packet from `src` may come in there (RFC 3704).
-    fn came_by_its_way(&self, id: InterfaceId, src: Ipv4Addr) -> bool {
-        let mode = self.network.as_ref().map_or(ReversePath::Off, |n| n.reverse_path(id));
-        match mode {
-            ReversePath::Off => true,
-            ReversePath::Loose => self.route(src).is_some(),
-            ReversePath::Strict => self.route(src) == Some(id),
         }
     }
 

@@ -18,6 +18,7 @@ mod neighbours;
 mod network;
 mod reassembly;
 mod routes;
+mod rp_filter;
 mod siphash;
 mod sockets;
 #[cfg(test)]
@@ -101,6 +102,7 @@ struct Interface {
     bond: Bond,
     v4: Option<Ends<Ipv4Addr>>,
     v6: Option<Ends<Ipv6Addr>>,
+    filter: rp_filter::Filter,
     /// What puts packets into Ethernet frames; without it the bond's frames are packets.
     card: Option<Box<Card>>,
     /// Packets of our own that are no connection's: echoes and resets.
@@ -231,6 +233,7 @@ impl Host {
             bond,
             v4: None,
             v6: None,
+            filter: rp_filter::Filter::default(),
             card: None,
             outbox: VecDeque::new(),
             runnable: VecDeque::new(),
@@ -305,6 +308,9 @@ impl Host {
         let Some(id) = self.interface_of(link) else {
             return cx.drop_frame(frame, DropReason::NotForUs);
         };
+        if self.interfaces[id.0].filter.mode != ReversePath::Off && self.network.is_none() {
+            return self.handle_asked(now, cx, (id, link), frame);
+        }
         self.interfaces[id.0].bond.handle_frame(now, cx, link, frame);
         self.run(now, cx, id);
     }

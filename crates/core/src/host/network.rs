@@ -8,7 +8,7 @@ use super::broadcast::{Form, Rules, Subnet};
 use super::card::{ArpReplies, Card};
 use super::neighbours::Asking;
 use super::reassembly::Reassembly;
-use super::routes::{ReversePath, Route, RouteError, Routes};
+use super::routes::{Route, RouteError, Routes};
 use super::udp::Sockets;
 use super::{DEADLINE_NETWORK, Host, InterfaceId};
 use crate::Context;
@@ -91,17 +91,9 @@ pub struct NetworkStats {
 pub(super) struct Network {
     pub config: NetworkConfig,
     pub routes: Routes,
-    /// By interface; those that are not in it check nothing.
-    reverse_paths: Vec<ReversePath>,
     pub reassembly: Reassembly,
     pub sockets: Sockets,
     pub stats: NetworkStats,
-}
-
-impl Network {
-    pub fn reverse_path(&self, id: InterfaceId) -> ReversePath {
-        self.reverse_paths.get(id.0).copied().unwrap_or_default()
-    }
 }
 
 impl Host {
@@ -110,7 +102,6 @@ impl Host {
         self.network = Some(Box::new(Network {
             config,
             routes: Routes::default(),
-            reverse_paths: Vec::new(),
             reassembly: Reassembly::new(config.reassembly),
             sockets: Sockets::default(),
             stats: NetworkStats::default(),
@@ -151,19 +142,6 @@ impl Host {
     /// The routes of a host that has joined a network.
     pub fn routes(&self) -> &[Route] {
         self.network.as_ref().map_or(&[], |network| network.routes.all())
-    }
-
-    /// Says from which sources an interface takes IPv4 packets (RFC 3704). What it does not take is counted
-    /// as [`crate::work::DropReason::ReversePath`].
-    ///
-    /// # Panics
-    /// When the host has not joined a network.
-    pub fn set_reverse_path(&mut self, id: InterfaceId, mode: ReversePath) {
-        let modes = &mut self.network_mut().reverse_paths;
-        if id.0 >= modes.len() {
-            modes.resize(id.0 + 1, ReversePath::Off);
-        }
-        modes[id.0] = mode;
     }
 
     /// What the host has seen of its network; zeros when it has joined none.

@@ -1,7 +1,7 @@
 //! Two hosts over one perfect link, driven by hand.
 
 use super::*;
-use crate::bond::{BondConfig, MemberConfig, Mode};
+use crate::bond::{BondConfig, MemberConfig, Mode, Ways};
 use crate::link::Framing;
 use crate::queue::Limit;
 use crate::tcp::config::{Config, Profile};
@@ -34,6 +34,7 @@ impl Pair {
                 link: LINK,
                 rate: BitRate::from_bps(1_000_000),
                 weight: BitRate::from_bps(1_000_000),
+                direction: Ways::Both,
                 delay: Duration::ZERO,
                 queue: Limit::Packets(10),
                 priority: 0,

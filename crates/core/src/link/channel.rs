@@ -114,6 +114,14 @@ pub struct Channel {
     passage: Option<Passage>,
     wire: Wire,
     stats: ChannelStats,
+    transmitter: Transmitter,
+}
+
+/// Whether there is something that sends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Transmitter {
+    There,
+    Missing,
 }
 
 impl Channel {
@@ -138,12 +146,19 @@ impl Channel {
             passage: None,
             wire: Wire::new(config.wire, rng),
             stats: ChannelStats::default(),
+            transmitter: Transmitter::There,
         }
     }
 
     /// The channel with this buffer in front of its transmitter instead of a drop-tail one.
     pub fn with_queue(self, queue: Queue) -> Self {
         Channel { queue: Some(queue), ..self }
+    }
+
+    /// The channel of a device that only receives. What it is given to send is counted and freed, and reported as
+    /// sent at once: such a driver tells nobody.
+    pub fn without_transmitter(self) -> Self {
+        Channel { transmitter: Transmitter::Missing, ..self }
     }
 
     /// The channel's configuration.
@@ -187,6 +202,9 @@ impl Channel {
     /// When the transmitter is not idle.
     pub fn start(&mut self, now: Instant, cx: &mut Context, frame: Frame) -> Started {
         assert!(self.idle(), "the transmitter is busy");
+        if self.transmitter == Transmitter::Missing {
+            return self.swallow(now, cx, frame);
+        }
         let bytes = cx.frames.bytes(frame);
         let elided = cx.frames.elided(frame);
         let len = bytes.len() as u64 + u64::from(elided);
@@ -236,6 +254,26 @@ impl Channel {
             },
         });
         started
+    }
+
+    /// Takes a frame without a transmitter for it: it is finished at once, and reaches no wire.
+    fn swallow(&mut self, now: Instant, cx: &Context, frame: Frame) -> Started {
+        let len = cx.frames.len(frame) as u64;
+        let lost = Some(DropReason::NoTransmitter);
+        self.current = Some(Serialising { frame, len, started: now, finishes: Some(now), lost });
+        Started::At(now)
+    }
+
+    /// A frame that somebody else has sent on the medium is on its way to this channel's far end.
+    pub fn overhear(&mut self, now: Instant, cx: &mut Context, frame: Frame) {
+        match self.state {
+            LinkChange::Down => self.drop_frame(now, cx, frame, DropReason::LinkDown),
+            LinkChange::Up => {
+                if self.wire.push(now, cx, frame) == Fate::Lost {
+                    self.record_drop(now, cx, DropReason::WireLoss);
+                }
+            }
+        }
     }
 
     /// Starts a frame, or puts it into the channel's own buffer, or drops it.
@@ -388,6 +426,22 @@ mod tests {
 
     fn at(ms: u64) -> Instant {
         Instant::ZERO + Duration::from_millis(ms)
+    }
+
+    /// The driver of a card that only receives frees what it is given to send and reports success.
+    #[test]
+    fn a_frame_for_a_card_that_only_receives_is_counted_freed_and_reported_as_sent() {
+        let mut cx = Context::new();
+        let mut channel = Channel::new(config(9600), Rng::new(1)).without_transmitter();
+        for count in 1..=2 {
+            let frame = cx.frames.insert(&[1, 2, 3], 97);
+            assert_eq!(channel.start(at(7), &mut cx, frame), Started::At(at(7)));
+            assert_eq!(channel.finish(at(7), &mut cx), 100, "as if it had been sent");
+            assert_eq!(cx.work.dropped(DropReason::NoTransmitter), count);
+            assert_eq!((channel.stats().drops, channel.stats().frames), (count, 0));
+        }
+        assert_eq!((cx.frames.live(), cx.work.frames_sent, channel.wire().len()), (0, 0, 0));
+        assert_eq!(channel.next_timeout(), None);
     }
 
     #[test]

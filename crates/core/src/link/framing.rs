@@ -1,10 +1,11 @@
 //! What a frame costs on the wire: line coding, header and escape expansion (SLIP: RFC 1055; PPP: RFC 1662),
-//! header compression (RFC 1144), the headers of the datagram it travels in (UDP: RFC 768), or an Ethernet
-//! frame with the silence around it (IEEE 802.3).
+//! header compression (RFC 1144), the headers of the datagram it travels in (UDP: RFC 768), an Ethernet
+//! frame with the silence around it (IEEE 802.3), or the cells of a cable channel.
 //!
 //! Deviation: a PPP frame counts one flag. On a busy line the flag before opens it; on an idle one a flag
 //! more is due, which is a byte and only then.
 
+use super::downstream::{self, CELL_BYTES};
 use super::headers::Headers;
 use super::wire::Fate;
 use crate::Context;
@@ -37,6 +38,8 @@ pub enum Header {
     UdpIpv6,
     /// An untagged Ethernet frame, padded to the shortest there may be, with preamble and gap.
     Ethernet,
+    /// Cells of one size on a cable channel.
+    Cells,
     /// The same around what begins with its own Ethernet header.
     EthernetFrame,
 }
@@ -105,14 +108,16 @@ impl Header {
             Header::UdpIpv4 => (ipv4::HEADER_LEN + udp::HEADER_LEN) as u64,
             Header::UdpIpv6 => (ipv6::HEADER_LEN + udp::HEADER_LEN) as u64,
             Header::Ethernet => ETHERNET_FRAME + ETHERNET_SILENCE,
+            Header::Cells => downstream::PACKET_HEADER,
             Header::EthernetFrame => ETHERNET_FCS + ETHERNET_SILENCE,
         }
     }
 
-    /// Bytes that fill up a packet of `len` bytes to the shortest frame.
+    /// Bytes that fill up a packet of `len` bytes to the shortest frame, or to whole cells with theirs.
     const fn padding(self, len: u64) -> u64 {
         match self {
             Header::Ethernet => ETHERNET_FRAME_MIN.saturating_sub(len + ETHERNET_FRAME),
+            Header::Cells => downstream::cells(len) * CELL_BYTES - len - downstream::PACKET_HEADER,
             Header::EthernetFrame => ETHERNET_FRAME_MIN.saturating_sub(len + ETHERNET_FCS),
             _ => 0,
         }
@@ -127,7 +132,8 @@ impl Header {
             | Header::UdpIpv4
             | Header::UdpIpv6
             | Header::Ethernet
-            | Header::EthernetFrame => 0,
+            | Header::EthernetFrame
+            | Header::Cells => 0,
         }
     }
 
@@ -140,7 +146,8 @@ impl Header {
             | Header::UdpIpv4
             | Header::UdpIpv6
             | Header::Ethernet
-            | Header::EthernetFrame => 0,
+            | Header::EthernetFrame
+            | Header::Cells => 0,
         };
         count as u64
     }
@@ -220,7 +227,7 @@ struct ByLength {
 impl ByLength {
     fn of(framing: &Framing) -> Option<ByLength> {
         let header = framing.header;
-        let scans = matches!(header, Header::Slip | Header::Ppp(_));
+        let scans = matches!(header, Header::Slip | Header::Ppp(_) | Header::Cells);
         (!scans && framing.compression == HeaderCompression::Off).then(|| ByLength {
             around: header.len() + u64::from(framing.gap),
             least: header.padding(0),
@@ -301,7 +308,9 @@ impl Framer {
         let held = (front.len() + rest.len()) as u64;
         let added = match header {
             Header::None | Header::UdpIpv4 | Header::UdpIpv6 => 0,
-            Header::Ethernet | Header::EthernetFrame => header.padding(held + u64::from(elided)),
+            Header::Ethernet | Header::EthernetFrame | Header::Cells => {
+                header.padding(held + u64::from(elided))
+            }
             Header::Slip => header.escapes(rest) + self.slip_front(kind, front),
             Header::Ppp(agreed) => {
                 let protocol = match (kind, bytes.first()) {

@@ -4,7 +4,7 @@ use crate::packet::{self, Packet, SYN};
 use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use trunkline_core::Context;
-use trunkline_core::bond::{Bond, BondConfig, MemberConfig, Mode};
+use trunkline_core::bond::{Bond, BondConfig, MemberConfig, Mode, Ways};
 use trunkline_core::frame::{Burst, LinkId};
 use trunkline_core::host::{ConnectionId, Event, Host};
 use trunkline_core::link::Framing;
@@ -91,6 +91,7 @@ impl World {
             link: LINK,
             rate,
             weight: rate,
+            direction: Ways::Both,
             delay: Duration::ZERO,
             queue: Limit::Packets(1000),
             priority: 0,

@@ -5,6 +5,7 @@ mod network;
 
 use trunkline_core::bond::Mode;
 use trunkline_core::bond::trunk::{Monitor, Reorder as Order};
+use trunkline_core::host::ReversePath;
 use trunkline_core::link::framing::{Framing, Header, HeaderCompression, LineCoding, Payload};
 use trunkline_core::queue::Limit;
 use trunkline_core::queue::red::Above;
@@ -74,6 +75,7 @@ pub(super) fn plan(seed: u64) -> Plan {
             trunk,
             reorder: order(&mut rng, trunk),
             monitor: monitor(&mut rng),
+            traffic: None,
         }],
         ends: ["a", "b"].map(end).to_vec(),
         lab: Lab {
@@ -88,6 +90,7 @@ pub(super) fn plan(seed: u64) -> Plan {
             switches: Vec::new(),
             machines: Vec::new(),
             routers: Vec::new(),
+            slow: Vec::new(),
             groups: Vec::new(),
             expects: Vec::new(),
         },
@@ -106,6 +109,7 @@ fn end(name: &str) -> End {
         kind: EndKind::Tun,
         address: Vec::new(),
         routes: Vec::new(),
+        rp_filter: ReversePath::Off,
         listen: None,
     }
 }
@@ -181,6 +185,7 @@ fn link(rng: &mut Rng, index: usize) -> Link {
         rate: rates,
         weight: rate(rng),
         mtu: None,
+        direction: None,
         trunk: Trunk::Off,
         framing: Framing { line, header: Header::Slip, payload: Payload::Random, ..Framing::PLAIN },
         lab: LinkLab {
@@ -198,6 +203,8 @@ fn link(rng: &mut Rng, index: usize) -> Link {
             rate: None,
             modem: None,
         },
+        cable: None,
+        ring: None,
         at: Vec::new(),
     }
 }

@@ -14,6 +14,10 @@ impl World {
             match self.fabric.cables[cable].to {
                 End::Host(host) => {
                     let link = self.fabric.cables[cable].link;
+                    if self.machines[host].is_some() {
+                        self.machine_received(host, link, frame);
+                        continue;
+                    }
                     self.hosts[host].handle_frame(self.now, &mut self.cx, link, frame);
                     self.serve(host);
                 }
@@ -31,7 +35,12 @@ impl World {
 
     pub(super) fn start_on(&mut self, cable: usize, frame: Frame) {
         self.packet_hops += 1;
-        let started = self.fabric.cables[cable].channel.start(self.now, &mut self.cx, frame);
+        let this = &mut self.fabric.cables[cable];
+        let started = this.channel.start(self.now, &mut self.cx, frame);
+        if self.is_slow {
+            let ends = [this.from, this.to].map(End::host);
+            self.cards_move(ends, self.cx.frames.len(frame) as u64, started);
+        }
         match started {
             Started::At(finishes) => self.arm(Source::Cable(cable), Some(finishes)),
             Started::OnChip { bits, rate } => self.start_on_segment(cable, bits, rate),
@@ -52,6 +61,13 @@ impl World {
                 }
             }
             End::Segment(_) => unreachable!("a segment sends nothing of its own"),
+            End::Host(host) if self.machines[host].is_some() => {
+                let (link, next) = (this.link, this.handed.pop_front());
+                if let Some(frame) = next {
+                    self.start_on(cable, frame);
+                }
+                self.machine_sent(host, link);
+            }
             End::Host(host) => {
                 this.unreported += bytes;
                 if let Some(frame) = this.handed.pop_front() {
@@ -74,6 +90,8 @@ impl World {
             Destination::All => None,
         };
         match known {
+            // Whoever it is for has heard it where it comes from (IEEE 802.1D, 7.7.1).
+            Some(port) if port == from => self.cx.drop_frame(frame, DropReason::NotForUs),
             Some(port) => self.forward_to(switch, port, frame),
             None => self.flood(switch, from, to, frame),
         }
@@ -101,6 +119,18 @@ impl World {
             return self.start_on(cable, frame);
         }
         this.push(self.now, &mut self.cx, port, frame);
+    }
+
+    /// The processor of a host is done with a frame for its cable.
+    pub(super) fn give_cable(&mut self, host: usize, frame: Frame) {
+        let Some(cable) = self.fabric.cards.get(host).and_then(|cards| cards.first()).copied()
+        else {
+            return self.cx.drop_frame(frame, DropReason::NoMember);
+        };
+        match self.fabric.cables[cable].channel.idle() {
+            true => self.start_on(cable, frame),
+            false => self.fabric.cables[cable].handed.push_back(frame),
+        }
     }
 
     /// Asks a host for a burst for its card. Answers whether it had one.

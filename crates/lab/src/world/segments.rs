@@ -59,6 +59,9 @@ impl World {
         if this.hear(self.now, station, self.cx.frames.len(frame)) == Reception::Lost {
             return self.cx.drop_frame(frame, DropReason::Overrun);
         }
+        if self.machines[host].is_some() {
+            return self.machine_heard(host, link, from, frame);
+        }
         self.hosts[host].handle_frame(self.now, &mut self.cx, link, frame);
         self.serve(host);
     }
@@ -136,6 +139,16 @@ mod tests {
         assert_eq!(received(&mut world, 3, address(0)), 1);
         assert_eq!(received(&mut world, 0, address(3)), 1);
         assert_eq!(received(&mut world, 1, address(2)), 3);
+    }
+
+    #[test]
+    fn what_is_flooded_to_a_switch_that_knows_better_does_not_come_back() {
+        let tables = "[[lab.switch]]\nname = \"s\"\nlearning = true\n\
+                      [[lab.switch]]\nname = \"below\"\nlink = { to = \"s\", rate = \"10mbit\" }\n";
+        let mut world = world(tables, "{ to = \"s\", rate = \"10mbit\" }");
+        assert_eq!(received(&mut world, 0, address(3)), 3);
+        // The first switch has not been told that the first host is behind the other.
+        assert_eq!(received(&mut world, 3, address(0)), 1);
     }
 
     #[test]

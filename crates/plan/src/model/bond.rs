@@ -30,6 +30,7 @@ impl Plan {
             max_slaves: bond.max_slaves,
             ingress,
             trunk,
+            traffic: bond.traffic,
         }
     }
 
@@ -49,11 +50,15 @@ impl Plan {
         let (members, index) = (&self.bonds[bond].members, link);
         let link = &self.links[index];
         let (delay, queue) = match (link.kind, link.trunk) {
-            (LinkKind::Serial, _) if link.lab.modem.is_some() => (Duration::ZERO, plain),
+            (LinkKind::Serial | LinkKind::Device, _) if link.lab.modem.is_some() => {
+                (Duration::ZERO, plain)
+            }
             (LinkKind::Ethernet, _) if link.lab.rate.is_some() => (Duration::ZERO, plain),
-            (LinkKind::Serial | LinkKind::Ethernet, _) => (link.lab.delay, link.lab.queue),
             (LinkKind::Udp, Trunk::On) => (Duration::ZERO, MEMBER_QUEUE),
             (LinkKind::Udp, Trunk::Off) => (Duration::ZERO, plain),
+            (LinkKind::Serial | LinkKind::Device | LinkKind::Ethernet | LinkKind::Cable, _) => {
+                (link.lab.delay, link.lab.queue)
+            }
         };
         let (rate, framing) = link.pace(end);
         let place = members.iter().position(|member| *member == index).unwrap_or(members.len());
@@ -61,6 +66,7 @@ impl Plan {
             link: LinkId(index as u16),
             rate,
             weight: link.weight,
+            direction: link.ways(end),
             delay,
             queue,
             priority: -(place as i32),

@@ -1,6 +1,20 @@
 //! What runs on hosts by datagrams: calls, routes told to everybody, signs of life.
 
+use super::App;
 use trunkline_core::time::Duration;
+
+impl App {
+    /// Whether it runs over connections.
+    pub const fn is_tcp(&self) -> bool {
+        match self {
+            App::Bulk(_) | App::Requests(_) | App::Attempts(_) => true,
+            App::Messages(_) | App::Web(_) => true,
+            App::Ping(_) | App::Datagrams(_) | App::Rpc(_) | App::Rip(_) | App::Heartbeat(_) => {
+                false
+            }
+        }
+    }
+}
 
 /// Calls of a server by datagrams, as NFS makes them: each client has one under way, and asks again with a
 /// patience that doubles (RFC 1094; SunOS).

@@ -1,14 +1,13 @@
 //! `[bond.NAME]` and `[end.NAME]`.
 
 use super::link::MTU_MIN;
-use super::{LinkFacts, Scope, default_end, tunnel};
+use super::{LinkFacts, Scope, default_end, one_way, tunnel};
 use crate::diagnostic::{Problem, Problems};
 use crate::model::{Address, Bond, End, EndKind, Link};
 use crate::reader::{self, Section, Taken, Unfit};
 use crate::tree::{Node, Table};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use trunkline_core::bond::Mode;
-use trunkline_core::link::HeaderCompression;
 
 const MODES_LATER: [&str; 5] =
     ["balance-xor", "broadcast", "802.3ad", "balance-tlb", "balance-alb"];
@@ -27,8 +26,7 @@ const BOND_LATER: [&str; 11] = [
     "arp_interval",
     "primary",
 ];
-const END_LATER: [&str; 6] =
-    ["rp_filter", "private_key", "psk", "peer_key", "metrics", "drop_privileges"];
+const END_LATER: [&str; 5] = ["private_key", "psk", "peer_key", "metrics", "drop_privileges"];
 
 /// EQL's own default (`EQL_DEFAULT_MTU`); others take Ethernet's.
 const MTU_EQL: u16 = 576;
@@ -67,8 +65,9 @@ pub(super) fn bond(
     }
     s.later(&BOND_LATER);
     s.finish(problems);
-    let tunnel::Facts { trunk, reorder, monitor, .. } = tunnel;
-    Some(Bond { name, ends: ends?, members, mode: modes, mtu, max_slaves, trunk, reorder, monitor })
+    let tunnel::Facts { trunk, reorder, monitor, traffic, .. } = tunnel;
+    let (ends, mode) = (ends?, modes);
+    Some(Bond { name, ends, members, mode, mtu, max_slaves, trunk, reorder, monitor, traffic })
 }
 
 fn ends_pair(node: &Node) -> Taken<[String; 2]> {
@@ -153,10 +152,11 @@ pub(super) fn ends(
         let kind = s.or(problems, "type", EndKind::Tun, reader::choice(&END_KINDS, &[]));
         let address = s.or(problems, "address", Vec::new(), |node| own_addresses(node, &list));
         let routes = s.or(problems, "routes", Vec::new(), |node| routes(node, &address));
+        let rp_filter = one_way::rp_filter(&mut s, kind, problems);
         let listen = s.opt(problems, "listen", tunnel::listen);
         s.later(&END_LATER);
         s.finish(problems);
-        list.push(End { name, device, kind, address, routes, listen });
+        list.push(End { name, device, kind, address, routes, rp_filter, listen });
     }
     for name in used {
         if !list.iter().any(|e| e.name == name) {
@@ -283,7 +283,7 @@ pub(super) fn check_members(
                 let problem = Problem::new(members, format!("{key}.members"), message);
                 problems.push(problem.found(&link.name).accepted(["each link in one bond"]));
             }
-            if let Some(message) = spread_headers(link, bond) {
+            if let Some(message) = one_way::spread_headers(links, link, bond) {
                 let problem = Problem::new(members, format!("{key}.members"), message);
                 let accepted = ["vj = false on its members", "mode = \"active-backup\""];
                 problems.push(problem.found(&link.name).accepted(accepted));
@@ -299,20 +299,6 @@ pub(super) fn check_members(
         }
     }
     check_link_ends(links, &owner, root, problems);
-}
-
-/// Why a link that compresses headers cannot be a member: each is told as its difference from the one before
-/// it, and a bond sends that one over another link.
-fn spread_headers(link: &Link, bond: &Bond) -> Option<String> {
-    let compresses = link.framing.compression == HeaderCompression::VanJacobson;
-    let spreads = bond.members.len() > 1 && bond.mode.iter().any(|m| *m != Mode::ActiveBackup);
-    (compresses && spreads).then(|| {
-        let name = &link.name;
-        format!(
-            "link `{name}` compresses headers (vj), whose packets must keep their order: \
-             a bond spreads them over its members"
-        )
-    })
 }
 
 /// `at.NAME` of a link names an end of the link's bond.

@@ -46,7 +46,7 @@ pub(super) fn lab(
     let chips = chips(&mut s, scope, problems);
     let segments = segment::segments(&mut s, scope, &chips, problems);
     let faults = faults(&mut s, scope, problems);
-    let network = network(&mut s, scope, &segments, problems);
+    let network = network(&mut s, scope, &segments, bonds, problems);
     let ends = Ends { bonds, network: &network };
     let flows = s.sections(problems, "flow");
     let flows: Vec<Option<Flow>> =
@@ -72,6 +72,7 @@ pub(super) fn lab(
         switches,
         machines,
         routers,
+        slow: std::mem::take(&mut scope.slow),
         groups: all(groups)?,
         expects: all(expects)?,
     })
@@ -304,6 +305,7 @@ fn owners<'n>(scope: &'n Scope, flows: &[Option<Flow>]) -> Vec<(&'n str, Owner)>
         "bond" => Owner::Bond,
         "chip" => Owner::Chip,
         "switch" => Owner::Switch,
+        "host" if scope.slow.iter().any(|slow| slow.name == name) => Owner::Slow,
         "host" => Owner::Machine,
         "group" => Owner::Group,
         "segment" => Owner::Segment,

@@ -1,23 +1,28 @@
 //! `[[link]]`: one line between the two ends of a bond.
 
 use super::queue::{Place, queue};
-use super::{LinkFacts, Scope, serial};
+use super::{LinkFacts, Scope, one_way, serial};
 use crate::diagnostic::{Problem, Problems};
 use crate::model::{
-    Discipline, FlowControl, Link, LinkAt, LinkKind, LinkLab, Rates, Remote, Reorder, Trunk,
+    Cable, Discipline, FlowControl, Link, LinkAt, LinkKind, LinkLab, Rates, Remote, Reorder, Trunk,
 };
 use crate::quantity::RATE_FORM;
 use crate::reader::{self, Section, Taken, Unfit};
-use crate::tree::{Node, Value};
+use crate::tree::{Node, Table, Value};
 use std::net::SocketAddr;
+use trunkline_core::link::ReceiveRingConfig;
 use trunkline_core::link::framing::{Framing, Header, HeaderCompression, Payload};
 use trunkline_core::queue::Limit;
 use trunkline_core::time::Duration;
 use trunkline_core::units::{BitRate, Ratio};
 
-const KINDS: [(&str, LinkKind); 3] =
-    [("serial", LinkKind::Serial), ("udp", LinkKind::Udp), ("ethernet", LinkKind::Ethernet)];
-const KINDS_LATER: [&str; 2] = ["device", "cable"];
+const KINDS: [(&str, LinkKind); 5] = [
+    ("serial", LinkKind::Serial),
+    ("udp", LinkKind::Udp),
+    ("ethernet", LinkKind::Ethernet),
+    ("device", LinkKind::Device),
+    ("cable", LinkKind::Cable),
+];
 const PAYLOADS: [(&str, Payload); 3] =
     [("random", Payload::Random), ("text", Payload::Text), ("zeros", Payload::Zeros)];
 const FLOWS: [(&str, FlowControl); 3] = [
@@ -40,12 +45,12 @@ pub(super) fn link(mut s: Section<'_>, scope: &mut Scope, problems: &mut Problem
         scope.links.push(name.clone());
         scope.claim("link", name, name_place, problems);
     }
-    let kind = s.req(problems, "kind", "\"serial\"", reader::choice(&KINDS, &KINDS_LATER));
+    let kind = s.req(problems, "kind", "\"serial\"", reader::choice(&KINDS, &[]));
     let rate = s.req(problems, "rate", "\"28.8kbit\" or { up = \"…\", down = \"…\" }", rates);
     let weight = s.opt(problems, "weight", reader::rate);
     let mtu = s.opt(problems, "mtu", reader::whole(MTU_MIN, 65_535));
-    s.opt(problems, "direction", reader::choice(&[("both", ())], &["up", "down"]));
     let trunk = s.or(problems, "trunk", Trunk::Off, trunk(kind));
+    let direction = one_way::direction(&mut s, kind, trunk, problems);
     s.node("lab");
     let at = link_at(&mut s, problems);
     let mut framing = match kind {
@@ -54,24 +59,35 @@ pub(super) fn link(mut s: Section<'_>, scope: &mut Scope, problems: &mut Problem
             no_choice("an ethernet", &mut s, problems);
             Framing { header: Header::Ethernet, ..Framing::PLAIN }
         }
+        Some(LinkKind::Cable) => {
+            no_choice("a cable", &mut s, problems);
+            Framing { header: Header::Cells, ..Framing::PLAIN }
+        }
         _ => {
             let payload =
                 s.or(problems, "payload", Payload::Random, reader::choice(&PAYLOADS, &[]));
-            serial::framing(&mut s, payload, problems)
+            match kind {
+                // What an interface puts around packets is its own affair, unless the plan says it.
+                Some(LinkKind::Device) if s.node("framing").is_none() => {
+                    Framing { payload, ..Framing::PLAIN }
+                }
+                _ => serial::framing(&mut s, payload, problems),
+            }
         }
     };
-    let lab = link_lab(&mut s, kind, trunk, &mut framing, problems);
+    let mut extra = Extra::default();
+    let lab = link_lab(&mut s, (kind, trunk), &mut framing, &mut extra, problems);
     let mtu = mtu.or(match kind {
         Some(LinkKind::Udp) => Some(UDP_MTU),
-        Some(LinkKind::Ethernet) => Some(ETHERNET_MTU),
-        Some(LinkKind::Serial) | None => None,
+        Some(LinkKind::Ethernet | LinkKind::Cable) => Some(ETHERNET_MTU),
+        Some(LinkKind::Serial | LinkKind::Device) | None => None,
     });
     if name.is_some() {
         let room = mtu.map(|mtu| room(mtu, trunk, framing));
         let carried = lab.rate.or(rate).filter(|rates| rates.up == rates.down);
         let has_modem = lab.modem.is_some();
         let rate = carried.map(|rates| rates.up);
-        scope.facts.push(LinkFacts { kind, rate, has_modem, trunk, room });
+        scope.facts.push(LinkFacts { kind, rate, has_modem, trunk, direction, room });
     }
     s.node("count");
     s.later(&["dial"]);
@@ -83,9 +99,12 @@ pub(super) fn link(mut s: Section<'_>, scope: &mut Scope, problems: &mut Problem
         weight: weight.unwrap_or(rate.up),
         rate,
         mtu,
+        direction,
         trunk,
         framing,
         lab,
+        cable: extra.cable,
+        ring: extra.ring,
         at,
     })
 }
@@ -118,6 +137,12 @@ fn trunk(kind: Option<LinkKind>) -> impl Fn(&Node) -> Taken<Trunk> {
         (true, Some(LinkKind::Serial)) => {
             Err(Unfit::new("= true is not in this version for a serial link", "false"))
         }
+        (true, Some(LinkKind::Device)) => {
+            Err(Unfit::new("= true is not in this version for a device", "false"))
+        }
+        (true, Some(LinkKind::Cable)) => {
+            Err(Unfit::new("= true needs a link that carries both ways", "false"))
+        }
         (true, Some(LinkKind::Ethernet)) => {
             Err(Unfit::new("= true is not in this version for an ethernet link", "false"))
         }
@@ -129,9 +154,12 @@ fn trunk(kind: Option<LinkKind>) -> impl Fn(&Node) -> Taken<Trunk> {
 fn room(mtu: u16, trunk: Trunk, framing: Framing) -> u16 {
     let outer = match framing.header {
         Header::UdpIpv4 | Header::UdpIpv6 => framing.header.len(),
-        Header::None | Header::Slip | Header::Ppp(_) | Header::Ethernet | Header::EthernetFrame => {
-            0
-        }
+        Header::None
+        | Header::Slip
+        | Header::Ppp(_)
+        | Header::Ethernet
+        | Header::EthernetFrame
+        | Header::Cells => 0,
     };
     let ours = if trunk == Trunk::On { trunkline_core::wire::trunk::HEADER_LEN } else { 0 };
     mtu.saturating_sub(outer as u16 + ours as u16)
@@ -158,11 +186,18 @@ fn datagrams(s: &mut Section<'_>, at: &[LinkAt], problems: &mut Problems) -> Fra
     Framing { header, ..Framing::PLAIN }
 }
 
+/// What `lab` has besides for some kinds.
+#[derive(Default)]
+struct Extra {
+    cable: Option<Cable>,
+    ring: Option<ReceiveRingConfig>,
+}
+
 fn link_lab(
     s: &mut Section<'_>,
-    kind: Option<LinkKind>,
-    trunk: Trunk,
+    (kind, trunk): (Option<LinkKind>, Trunk),
     framing: &mut Framing,
+    extra: &mut Extra,
     problems: &mut Problems,
 ) -> LinkLab {
     let mut lab = LinkLab {
@@ -177,7 +212,12 @@ fn link_lab(
         rate: None,
         modem: None,
     };
-    let Some(mut s) = s.section(problems, "lab") else {
+    let is_cable = kind == Some(LinkKind::Cable);
+    let section = s.section(problems, "lab");
+    let Some(mut s) = section else {
+        let empty = Table::default();
+        let mut none = Section::new(&empty, s.place, s.key("lab"));
+        extra.cable = is_cable.then(|| one_way::cable(&mut none, problems));
         return lab;
     };
     lab.delay = s.or(problems, "delay", lab.delay, reader::duration);
@@ -195,6 +235,10 @@ fn link_lab(
     }
     match kind {
         Some(LinkKind::Udp | LinkKind::Ethernet) => lab.rate = s.opt(problems, "rate", rates),
+        Some(LinkKind::Cable) => {
+            extra.cable = Some(one_way::cable(&mut s, problems));
+            extra.ring = one_way::ring(&mut s, problems);
+        }
         _ => {
             lab.modem = serial::modem(&mut s, framing, problems);
             s.later(&["rate"]);

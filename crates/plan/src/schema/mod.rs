@@ -7,12 +7,14 @@
 mod app;
 mod bond;
 mod cc;
+mod cpu;
 mod datagrams;
 mod etiquette;
 mod group;
 mod lab;
 mod link;
 mod network;
+mod one_way;
 mod queue;
 mod route;
 mod segment;
@@ -22,19 +24,22 @@ mod station;
 mod tcp;
 mod tunnel;
 
+use crate::cpu::SlowHost;
 use crate::diagnostic::{Problem, Problems};
-use crate::model::{BONDS_PER_END_MAX, Bond, End, Link, LinkKind, Plan, Trunk};
+use crate::model::{BONDS_PER_END_MAX, Bond, Direction, End, Link, LinkKind, Plan, Trunk};
 use crate::overlay::matches_glob;
 use crate::reader::{self, Section};
 use crate::source::Place;
 use crate::tree::{Node, Table};
 use std::collections::BTreeMap;
+use trunkline_core::host::ReversePath;
 use trunkline_core::units::BitRate;
 
 /// Tables of an experiment beside its plan; [`crate::experiment`] reads them.
 pub(crate) const EXPERIMENT_KEYS: [&str; 3] = ["published", "sweep", "include"];
 /// The same inside `[lab]`.
-pub(crate) const EXPERIMENT_LAB_KEYS: [&str; 4] = ["parameters", "rows", "variant", "figure"];
+pub(crate) const EXPERIMENT_LAB_KEYS: [&str; 5] =
+    ["parameters", "rows", "variant", "toggle", "figure"];
 
 /// A name that was given, and where.
 struct Named {
@@ -52,6 +57,8 @@ struct LinkFacts {
     /// Whether modems are at its ends.
     has_modem: bool,
     trunk: Trunk,
+    /// The one way it carries.
+    direction: Option<Direction>,
     /// The largest packet it takes, where it has a limit.
     room: Option<u16>,
 }
@@ -65,6 +72,8 @@ struct Scope {
     names: Vec<Named>,
     /// What the ports of switches are called: `SWITCH.HOST`.
     ports: Vec<String>,
+    /// Hosts with a cost table.
+    slow: Vec<SlowHost>,
 }
 
 impl Scope {
@@ -161,6 +170,7 @@ pub(crate) fn plan(root: &Table, place: Place, problems: &mut Problems) -> Optio
     if let (Some(links), Some(bonds)) = (&links, &bonds) {
         bond::check_members(links, bonds, &scope.facts, root, problems);
         tunnel::check(links, bonds, &ends, root, problems);
+        one_way::check(links, bonds, root, problems);
     }
     let lab = top.section(problems, "lab");
     let lab = lab::lab(lab, place, &mut scope, parts, problems);
@@ -170,6 +180,9 @@ pub(crate) fn plan(root: &Table, place: Place, problems: &mut Problems) -> Optio
     top.later(&["peer", "output", "report"]);
     top.finish(problems);
 
+    if let (Some(links), Some(lab)) = (&links, &lab) {
+        cpu::check(&lab.slow, links, parts, root, problems);
+    }
     let plan = Plan { name: name?, links: links?, bonds: bonds?, ends, lab: lab? };
     check_runs(root, &plan, problems);
     problems.is_empty().then_some(plan)
@@ -220,6 +233,7 @@ fn default_end(name: &str) -> End {
         kind: crate::model::EndKind::Tun,
         address: Vec::new(),
         routes: Vec::new(),
+        rp_filter: ReversePath::Off,
         listen: None,
     }
 }

@@ -1,9 +1,9 @@
 //! `[[lab.switch]]` and `[[lab.host]]`: full-duplex Ethernet, and hosts on segments.
 
 use super::queue::{Place as QueuePlace, queue};
-use super::{Scope, etiquette, station};
+use super::{Scope, cpu, etiquette, station};
 use crate::diagnostic::{Problem, Problems, nearest};
-use crate::model::{Discipline, Segment};
+use crate::model::{Bond, Discipline, Segment};
 use crate::network::{
     self, Cable, Learning, Machine, Memory, Plug, PortClass, PortQueue, Router, Switch, Waiting,
 };
@@ -45,6 +45,7 @@ pub(super) fn network(
     s: &mut Section<'_>,
     scope: &mut Scope,
     segments: &[Segment],
+    bonds: &[Bond],
     problems: &mut Problems,
 ) -> Network {
     let sections = s.sections(problems, "switch");
@@ -69,6 +70,10 @@ pub(super) fn network(
         check_loops(&network.switches, &places, problems);
     }
     for section in s.sections(problems, "host") {
+        if cpu::is_end(&section, bonds) {
+            cpu::end(section, scope, problems);
+            continue;
+        }
         let machine = machine(section, &names, (&network, segments), &places, scope, problems);
         network.is_partial |= machine.is_none();
         network.machines.extend(machine);
@@ -266,7 +271,7 @@ fn machine(
     };
     let behaviour = etiquette::host(&mut s, plug.as_ref(), segments, problems);
     s.node("count");
-    s.later(&["cpu"]);
+    cpu::cpu(&mut s, scope, problems);
     s.finish(problems);
     let machine = Machine { name: name?, plug: plug?, network: behaviour };
     let Plug::Cable(cable) = machine.plug else { return Some(machine) };

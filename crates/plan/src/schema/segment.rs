@@ -13,9 +13,9 @@ use trunkline_core::units::BitRate;
 
 /// A cable is as long as the slot time allows at most: half of it each way. A usual one is half as long.
 const PROPAGATION_BITS: u64 = SLOT_BITS / 4;
-/// A layout by its length.
-type Spread = fn(Duration) -> Layout;
-const LAYOUTS: [(&str, Spread); 2] = [("star", Layout::Star), ("bus", Layout::Bus)];
+/// A layout, but for its length.
+type Shape = fn(Duration) -> Layout;
+const LAYOUTS: [(&str, Shape); 2] = [("star", Layout::Star), ("bus", Layout::Bus)];
 /// What a segment is taken for when its rate is wrong.
 const RATE: BitRate = BitRate::from_bps(10_000_000);
 
@@ -106,6 +106,6 @@ fn layout(s: &mut Section<'_>, rate: BitRate, problems: &mut Problems) -> Layout
             Err(Unfit::new(message, format!("at most {half_a_slot}")))
         }
     });
-    let of: Spread = s.or(problems, "layout", Layout::Star, reader::choice(&LAYOUTS, &[]));
+    let of: Shape = s.or(problems, "layout", Layout::Star, reader::choice(&LAYOUTS, &[]));
     of(propagation)
 }

@@ -1,6 +1,6 @@
 //! What bonds over tunnels need: `reorder`, `monitor`, `cipher`, who listens and who is heard.
 
-use super::LinkFacts;
+use super::{LinkFacts, one_way};
 use crate::diagnostic::{Problem, Problems};
 use crate::model::{Bond, End, Link, LinkKind, Trunk};
 use crate::reader::{self, Section, Taken, Unfit};
@@ -21,6 +21,7 @@ pub(super) struct Facts {
     pub(super) trunk: Trunk,
     pub(super) reorder: Reorder,
     pub(super) monitor: Monitor,
+    pub(super) traffic: Option<Duration>,
 }
 
 /// Reads the keys of a bond that tunnels need. `members` are those whose tables could be read.
@@ -44,9 +45,12 @@ pub(super) fn of_bond(
         Trunk::Off => Reorder::Off,
     };
     let reorder = s.or(problems, "reorder", default, reorder(trunk));
-    let monitor = monitor(s, trunk, problems);
+    let (monitor, traffic) = match trunk {
+        Trunk::On => (monitor(s, problems), None),
+        Trunk::Off => (Monitor::default(), one_way::traffic(s, members, problems)),
+    };
     cipher(s, is_udp, problems);
-    Facts { is_udp, trunk, reorder, monitor }
+    Facts { is_udp, trunk, reorder, monitor, traffic }
 }
 
 /// `"off"`, `"per-flow"` or `{ mode, max }`.
@@ -84,17 +88,8 @@ fn reorder(trunk: Trunk) -> impl Fn(&Node) -> Taken<Reorder> {
 }
 
 /// `{ probe, down_after, up_after }`.
-fn monitor(s: &mut Section<'_>, trunk: Trunk, problems: &mut Problems) -> Monitor {
+fn monitor(s: &mut Section<'_>, problems: &mut Problems) -> Monitor {
     let mut monitor = Monitor::default();
-    let key = s.key("monitor");
-    if let Some(node) = s.node("monitor")
-        && trunk == Trunk::Off
-    {
-        let message = "`monitor` probes paths: it needs `trunk = true` on every member";
-        let problem = Problem::new(node.place, key, message);
-        problems.push(problem.found(node.value.to_string()).accepted(["no `monitor`"]));
-        return monitor;
-    }
     if let Some(mut s) = s.section(problems, "monitor") {
         monitor.probe = s.or(problems, "probe", monitor.probe, reader::some_time);
         monitor.down_after = s.or(problems, "down_after", monitor.down_after, reader::some_time);

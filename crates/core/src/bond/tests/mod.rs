@@ -4,6 +4,7 @@ mod closed_loop;
 mod eql;
 mod ingress;
 mod modes;
+mod one_way;
 mod properties;
 
 use super::*;
@@ -28,6 +29,7 @@ fn line(link: u16, rate: u64) -> MemberConfig {
         link: LinkId(link),
         rate: bps(rate),
         weight: bps(rate),
+        direction: Ways::Both,
         delay: Duration::ZERO,
         queue: Limit::Packets(10),
         priority: 0,

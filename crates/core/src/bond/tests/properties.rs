@@ -13,7 +13,7 @@ enum Op {
     Transmitted(u16),
     Link(u16, LinkChange),
     Wait(u64),
-    Enslave(u16),
+    Enslave(u16, Ways),
     Emancipate(u16),
     SetMode(Mode),
 }
@@ -26,10 +26,15 @@ fn op() -> impl Strategy<Value = Op> {
         4 => (0..LINKS).prop_map(Op::Transmitted),
         1 => (0..LINKS, change).prop_map(|(link, change)| Op::Link(link, change)),
         1 => (0u64..1500).prop_map(Op::Wait),
-        1 => (0..LINKS).prop_map(Op::Enslave),
+        1 => (0..LINKS, direction()).prop_map(|(link, way)| Op::Enslave(link, way)),
         1 => (0..LINKS).prop_map(Op::Emancipate),
         1 => mode().prop_map(Op::SetMode),
     ]
+}
+
+/// Mostly both ways, as most links are.
+fn direction() -> impl Strategy<Value = Ways> {
+    prop_oneof![3 => Just(Ways::Both), 2 => prop::sample::select(Ways::ALL.to_vec())]
 }
 
 fn mode() -> impl Strategy<Value = Mode> {
@@ -73,7 +78,7 @@ impl World {
             on_wire: Default::default(),
         };
         for link in 0..LINKS {
-            world.apply(&Op::Enslave(link));
+            world.apply(&Op::Enslave(link, Ways::Both));
         }
         world
     }
@@ -105,9 +110,9 @@ impl World {
             }
             Op::Link(link, change) => self.bed.link(link, change),
             Op::Wait(ms) => self.bed.wait(ms),
-            Op::Enslave(link) => {
+            Op::Enslave(link, direction) => {
                 let rate = [115_200, 28_800, 9_600][usize::from(link)];
-                let config = MemberConfig { queue: self.queue, ..line(link, rate) };
+                let config = MemberConfig { queue: self.queue, direction, ..line(link, rate) };
                 self.bed.enslave(config).expect("room for three");
             }
             Op::Emancipate(link) => {
@@ -159,6 +164,23 @@ proptest! {
     }
 
     #[test]
+    fn a_member_that_only_receives_is_given_nothing(mode in mode(), queue in limit(), ingress in ingress(), len in 1u32..1500, script in prop::collection::vec(op(), 1..120)) {
+        let mut world = World::new(mode, queue, ingress);
+        for op in &script {
+            world.apply(op);
+            let target = world.pick(len).target;
+            let members = world.bed.bond.members();
+            if let Target::One { member, .. } = target {
+                prop_assert!(members[member].sends());
+            }
+            let held = members.iter().filter(|m| !m.sends()).map(Member::waiting_frames);
+            prop_assert_eq!(held.sum::<usize>(), 0);
+            let nobody = members.iter().all(|m| !m.sends());
+            prop_assert!(!nobody || target == Target::None, "{:?} though nobody sends", target);
+        }
+    }
+
+    #[test]
     fn pick_is_pure(mode in mode(), queue in limit(), ingress in ingress(), len in 1u32..1500, script in prop::collection::vec(op(), 1..60)) {
         let mut world = World::new(mode, queue, ingress);
         let mut twin = World::new(mode, queue, ingress);
@@ -200,7 +222,7 @@ proptest! {
         }
         for link in 0..LINKS {
             world.apply(&Op::Link(link, LinkChange::Up));
-            world.apply(&Op::Enslave(link));
+            world.apply(&Op::Enslave(link, Ways::Both));
         }
         for _ in 0..script.len() {
             for link in 0..LINKS {

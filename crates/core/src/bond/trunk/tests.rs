@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::bond::{
-    Bond, BondConfig, BondError, Event, FrameMeta, IngressConfig, MemberConfig, Mode,
+    Bond, BondConfig, BondError, Event, FrameMeta, IngressConfig, MemberConfig, Mode, Ways,
 };
 use crate::frame::Burst;
 use crate::link::channel::{Channel, ChannelConfig, Clocking};
@@ -80,6 +80,7 @@ fn member(lane: &Lane, link: usize) -> MemberConfig {
         link: LinkId(link as u16),
         rate,
         weight: rate,
+        direction: Ways::Both,
         delay: Duration::ZERO,
         queue: MEMBER_QUEUE,
         priority: 0,

@@ -99,7 +99,7 @@ fn eth_1_two_saturated_stations_use_nine_tenths_of_the_cable() {
 fn eth_2_a_hundred_stations_with_short_frames_use_about_half() {
     for propagation in [PROPAGATION, bit_times(SLOT_BITS / 4)] {
         let cable = Csma::new(RATE, Layout::Star(propagation), Rng::new(7));
-        let many = Saturated::run(cable, 100, 46, 20);
+        let many = Saturated::run(cable, 100, 46, 5);
         let share = many.utilisation();
         assert!((0.35..0.60).contains(&share), "100 stations, {propagation} apart: {share:.4}");
         assert!((0..100).all(|slot| many.of(slot) > 0), "somebody sent nothing");
@@ -134,7 +134,7 @@ fn eth_3_frames_of_one_station_are_96_bit_times_apart() {
 
 #[test]
 fn eth_4_no_frame_is_sent_after_its_sixteenth_attempt() {
-    let many = Saturated::run(star(3), 200, 46, 20);
+    let many = Saturated::run(star(3), 200, 46, 8);
     let given_up: Vec<u32> = many
         .attempts
         .iter()
@@ -247,12 +247,14 @@ fn all_who_waited_begin_at_the_end_of_the_gap() {
     cable.start(at(0), 0, bits(1500));
     cable.start(at(100), 1, bits(1500));
     cable.start(at(200), 2, bits(1500));
+    cable.start(at(300), 3, bits(1500));
     let end = at(0) + frame_time(1500);
     assert_eq!(cable.poll_finished(end), Some((0, Outcome::Sent)));
     assert_eq!(cable.next_finish(), Some(end + PROPAGATION + bit_times(GAP_BITS)));
     cable.advance(end + Duration::from_micros(20));
+    // One collision, though of three.
     let Counters { sent, collisions, deferred, .. } = cable.counters;
-    assert_eq!((sent, collisions, deferred), (1, 1, 2));
+    assert_eq!((sent, collisions, deferred), (1, 1, 3));
 }
 
 #[test]
@@ -351,6 +353,14 @@ fn fragments_are_never_longer_than_a_collision_may_take() {
             assert!(length <= bit_times(SLOT_BITS + JAM_BITS), "seed {seed}: {fragment:?}");
         }
     }
+}
+
+#[test]
+fn what_is_too_short_is_sent_as_the_shortest_frame() {
+    let mut cable = star(1);
+    cable.start(at(0), 0, bits(46) - 8);
+    assert_eq!(cable.next_finish(), Some(at(PREAMBLE_BITS + FRAME_BITS_MIN)));
+    assert_eq!(bits(46), PREAMBLE_BITS + FRAME_BITS_MIN + GAP_BITS);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! A half-duplex Ethernet cable with machines that take each frame a while to read.
 
 use crate::Context;
-use crate::bond::{Bond, BondConfig, IngressConfig, MemberConfig, Mode};
+use crate::bond::{Bond, BondConfig, IngressConfig, MemberConfig, Mode, Ways};
 use crate::frame::{Burst, Frame, LinkId};
 use crate::host::{
     ArpReplies, Asking, CardConfig, Event, Host, InterfaceId, NetworkConfig, NetworkStats, Subnet,
@@ -110,6 +110,7 @@ impl Net {
             link,
             rate: RATE,
             weight: RATE,
+            direction: Ways::Both,
             delay: Duration::ZERO,
             queue: Limit::Packets(4),
             priority: 0,

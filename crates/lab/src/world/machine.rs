@@ -1,0 +1,219 @@
+//! Hosts that take time: their frames wait until the processor has got so far.
+
+use super::{Source, World};
+use crate::cpu::ledger::{Counts, Packet};
+use crate::cpu::{Job, Machine};
+use trunkline_core::frame::{Frame, LinkId};
+use trunkline_core::link::channel::Started;
+use trunkline_core::time::Duration;
+use trunkline_core::work::DropReason;
+
+impl World {
+    /// Gives a host a processor.
+    pub(crate) fn slow_down(&mut self, host: usize, machine: Machine) {
+        self.machines[host] = Some(Box::new(machine));
+        self.is_slow = true;
+    }
+
+    /// The host of this name, if it takes time.
+    pub(crate) fn machine_named(&self, name: &str) -> Option<&Machine> {
+        self.machines.iter().flatten().find(|machine| machine.name == name).map(Box::as_ref)
+    }
+
+    /// A frame has come in at a host that takes time.
+    pub(super) fn machine_received(&mut self, host: usize, link: LinkId, frame: Frame) {
+        let now = self.now;
+        let machine = self.machines[host].as_mut().expect("a host that takes time");
+        if let Err(frame) = machine.frame_arrived(now, link, frame) {
+            self.cx.drop_frame(frame, DropReason::Overrun);
+        }
+        self.turn(host);
+    }
+
+    /// A frame has come in from a segment at a host that takes time: who would take it was not known before,
+    /// so the card's share of the bus is taken now.
+    pub(super) fn machine_heard(&mut self, host: usize, link: LinkId, from: usize, frame: Frame) {
+        let bytes = self.cx.frames.len(frame) as u64;
+        let rate = self.fabric.cables[from].channel.config().rate;
+        let lasts = Started::At(self.now + rate.time_for_bits(8 * bytes));
+        self.cards_move([Some(host), None], bytes, lasts);
+        self.machine_received(host, link, frame);
+    }
+
+    /// A card of a host that takes time has sent a frame.
+    pub(super) fn machine_sent(&mut self, host: usize, link: LinkId) {
+        let now = self.now;
+        let machine = self.machines[host].as_mut().expect("a host that takes time");
+        machine.frame_sent(now, link);
+        self.turn(host);
+    }
+
+    /// A card begins to send: it and the card at the other end share their processors' buses.
+    pub(super) fn cards_move(&mut self, hosts: [Option<usize>; 2], bytes: u64, started: Started) {
+        let lasts = match started {
+            Started::At(end) => end - self.now,
+            Started::OnChip { bits, rate } => rate.time_for_bits(bits),
+        };
+        for host in hosts.into_iter().flatten() {
+            if let Some(machine) = &mut self.machines[host] {
+                let need = machine.ledger.bus(bytes);
+                machine.processor.transfer(self.now, lasts, need);
+                self.arm_machine(host);
+            }
+        }
+    }
+
+    /// A host that takes time has something to do, or has done it.
+    pub(super) fn turn(&mut self, host: usize) {
+        let now = self.now;
+        let Some(machine) = &mut self.machines[host] else { return };
+        for (link, frame) in machine.advance(now) {
+            self.give_card(host, link, frame);
+        }
+        while self.begin_interrupt(host) || self.begin_job(host) {}
+        self.arm_machine(host);
+    }
+
+    fn arm_machine(&mut self, host: usize) {
+        let Some(machine) = &self.machines[host] else { return };
+        let own = machine.deadline();
+        let timers = match machine.processor.is_busy() {
+            true => None,
+            false => self.hosts[host].next_deadline(),
+        };
+        let next = match (own, timers) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        };
+        self.arm(Source::Host(host), next.map(|at| at.max(self.now)));
+    }
+
+    /// Lets the core take in a frame, if one is there and the processor may be interrupted for it.
+    fn begin_interrupt(&mut self, host: usize) -> bool {
+        let now = self.now;
+        let Some(machine) = self.machines[host].as_mut().filter(|m| m.can_be_interrupted()) else {
+            return false;
+        };
+        let Some((link, frame, interrupt)) = machine.next_arrived(now) else { return false };
+        let packet = Packet::read(self.cx.frames.bytes(frame), self.cx.frames.len(frame));
+        let before = Counts::of(&self.cx.work);
+        self.hosts[host].handle_frame(now, &mut self.cx, link, frame);
+        let counts = Counts::of(&self.cx.work).since(before);
+        let mut cost = interrupt + machine.ledger.received(packet, counts);
+        if !machine.is_sending() {
+            // The answer is sent before anything else.
+            cost += self.fill_driver(host, Job::Interrupt).unwrap_or(Duration::ZERO);
+        }
+        if let Some(machine) = &mut self.machines[host] {
+            machine.begin_interrupt(now, cost);
+        }
+        true
+    }
+
+    /// Lets the core do what is most urgent when the processor is free: what was put off, cards that have
+    /// sent, timers, then processes, then what can be sent. Answers whether there was something.
+    fn begin_job(&mut self, host: usize) -> bool {
+        let now = self.now;
+        let Some(machine) = self.machines[host].as_mut().filter(|m| !m.processor.is_busy()) else {
+            return false;
+        };
+        if machine.go_on() {
+            return true;
+        }
+        machine.free_places(now);
+        let before = Counts::of(&self.cx.work);
+        if self.hosts[host].next_deadline().is_some_and(|at| at <= now) {
+            self.hosts[host].handle_timeout(now, &mut self.cx);
+            self.note_built(host, before);
+            return true;
+        }
+        let cost = self.run_processes(host).or_else(|| self.fill_driver(host, Job::Process));
+        if let (Some(cost), Some(machine)) = (cost, &mut self.machines[host]) {
+            machine.begin(now, cost);
+        }
+        cost.is_some()
+    }
+
+    /// What the core has built since is owed for.
+    fn note_built(&mut self, host: usize, before: Counts) {
+        let counts = Counts::of(&self.cx.work).since(before);
+        if let Some(machine) = &mut self.machines[host] {
+            machine.ledger.built(counts);
+        }
+    }
+
+    /// Lets the processes run that have been told something.
+    fn run_processes(&mut self, host: usize) -> Option<Duration> {
+        let machine = self.machines[host].as_mut()?;
+        while let Some(event) = self.hosts[host].poll_event() {
+            machine.tell(event);
+        }
+        let connections = &self.hosts[host];
+        let events = machine.take_events(|id| {
+            let connection = connections.connection(id)?;
+            Some((connection.send_space(), connection.queued()))
+        });
+        if events.is_empty() {
+            return None;
+        }
+        let cost = machine.wake(&events);
+        let before = Counts::of(&self.cx.work);
+        for event in &events {
+            self.dispatch(host, event);
+        }
+        self.note_built(host, before);
+        Some(cost)
+    }
+
+    /// Takes a packet for the first card whose driver has room.
+    fn fill_driver(&mut self, host: usize, job: Job) -> Option<Duration> {
+        for at in 0..self.ports[host].len() {
+            let (link, _) = self.ports[host][at];
+            if self.links[link].up
+                && let Some(cost) = self.take_packet(host, job, LinkId(link as u16))
+            {
+                return Some(cost);
+            }
+        }
+        let card = self.fabric.cards.get(host).and_then(|cards| cards.first()).copied()?;
+        self.take_packet(host, job, self.fabric.cables[card].link)
+    }
+
+    fn take_packet(&mut self, host: usize, job: Job, link: LinkId) -> Option<Duration> {
+        let machine = self.machines[host].as_mut().filter(|machine| machine.has_room(link))?;
+        self.burst.clear();
+        let before = Counts::of(&self.cx.work);
+        self.hosts[host].poll_transmit(self.now, &mut self.cx, link, &mut self.burst);
+        let mut cost = None;
+        let mut bytes = 0;
+        for frame in &self.burst.frames {
+            let len = self.cx.frames.len(*frame);
+            let packet = Packet::read(self.cx.frames.bytes(*frame), len);
+            let handed = machine.hand_over(job, link, *frame, packet);
+            cost = Some(cost.unwrap_or(Duration::ZERO) + handed);
+            bytes += len as u64;
+        }
+        if cost.is_some() {
+            // It is the driver's now, whose queue decides when there is room for the next.
+            self.hosts[host].handle_transmitted(self.now, &mut self.cx, link, bytes);
+        }
+        self.note_built(host, before);
+        cost
+    }
+
+    /// The processor is done with a frame: it is the card's.
+    fn give_card(&mut self, host: usize, link: LinkId, frame: Frame) {
+        let index = usize::from(link.0);
+        let lane = self
+            .links
+            .get(index)
+            .and_then(|link| link.lanes.iter().position(|lane| lane.from == host));
+        match lane {
+            Some(lane) => {
+                self.links[index].lanes[lane].handed.push_back(frame);
+                self.begin_next(index, lane);
+            }
+            None => self.give_cable(host, frame),
+        }
+    }
+}
