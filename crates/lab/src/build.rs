@@ -92,30 +92,41 @@ pub fn world(plan: &Plan, seed: u64) -> World {
         world.slow_down(host_of(&slow.name), machine);
     }
     world.faults = plan.lab.faults.iter().map(fault).collect();
+    add_flows(&mut world, plan, &host_of, &addresses, &rng);
+    world
+}
+
+/// Makes the applications of all flows. `host_of` says which host a name is.
+fn add_flows(
+    world: &mut World,
+    plan: &Plan,
+    host_of: &dyn Fn(&str) -> usize,
+    addresses: &[[IpAddr; 2]],
+    rng: &Rng,
+) {
     for (index, flow) in plan.lab.flows.iter().enumerate() {
         match &flow.route {
             Route::Bond { bond, direction } => {
                 let hosts = [host_of(&flow.from), host_of(&flow.to)];
                 let sender = direction.sender();
                 let ips = [sender, 1 - sender].map(|end| addresses[*bond][end]);
-                add_flow(&mut world, plan, index, ips, hosts);
+                add_flow(world, plan, index, ips, hosts);
             }
             Route::Switches { from, to } => {
                 let host = |machine: usize| host_of(&plan.lab.machines[machine].name);
                 let senders: Vec<(usize, usize)> = from.iter().map(|m| (*m, host(*m))).collect();
-                let app = switched(&mut world, plan, index, &senders, (*to, host(*to)), &rng);
+                let app = switched(world, plan, index, &senders, (*to, host(*to)), rng);
                 world.apps.push(app);
             }
             Route::Segment { from, segment } => {
                 let host = |machine: usize| host_of(&plan.lab.machines[machine].name);
                 let senders: Vec<(usize, usize)> = from.iter().map(|m| (*m, host(*m))).collect();
                 let port = FIRST_PORT + index as u16;
-                let app = to_segment(&mut world, plan, (index, port), &senders, *segment, &rng);
+                let app = to_segment(world, plan, (index, port), &senders, *segment, rng);
                 world.apps.push(app);
             }
         }
     }
-    world
 }
 
 /// The chips, then the Ethernet segments, then the cables.
