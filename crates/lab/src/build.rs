@@ -1,7 +1,6 @@
 //! From a plan to a world.
 
 use crate::apps::attempts::Attempts;
-use crate::apps::datagrams::Datagrams;
 use crate::apps::messages::Messages;
 use crate::apps::requests::Requests;
 use crate::apps::streams::Streams;
@@ -9,17 +8,18 @@ use crate::apps::web::Web;
 use crate::apps::{App, bulk::Bulk, ping::Ping};
 use crate::cabling::{fabric, place, wire_of};
 use crate::cpu::Machine;
-use crate::fabric::address::address;
+use crate::fabric::address::address_of;
 use crate::look::Looks;
 use crate::one_way;
 use crate::queueing::queue_of;
+use crate::services::{to_host, to_segment};
 use crate::world::{Fault, Lane, Link, Links, World};
 use std::collections::BTreeSet;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use trunkline_core::Context;
 use trunkline_core::bond::{Bond, trunk};
 use trunkline_core::frame::LinkId;
-use trunkline_core::host::{BindError, Host, InterfaceId, NetworkConfig};
+use trunkline_core::host::{Host, InterfaceId};
 use trunkline_core::link::channel::{Channel, ChannelConfig, Clocking};
 use trunkline_core::link::{Chip, Csma, Medium, Pacer, ReceiveRing};
 use trunkline_core::queue::Limit;
@@ -76,31 +76,51 @@ pub fn world(plan: &Plan, seed: u64) -> World {
         world.slow_down(host_of(&slow.name), machine);
     }
     world.faults = plan.lab.faults.iter().map(fault).collect();
+    add_flows(&mut world, plan, &host_of, &addresses, &rng);
+    world
+}
+
+/// Makes the applications of all flows. `host_of` says which host a name is.
+fn add_flows(
+    world: &mut World,
+    plan: &Plan,
+    host_of: &dyn Fn(&str) -> usize,
+    addresses: &[[IpAddr; 2]],
+    rng: &Rng,
+) {
     for (index, flow) in plan.lab.flows.iter().enumerate() {
         match &flow.route {
             Route::Bond { bond, direction } => {
                 let hosts = [host_of(&flow.from), host_of(&flow.to)];
                 let sender = direction.sender();
                 let ips = [sender, 1 - sender].map(|end| addresses[*bond][end]);
-                add_flow(&mut world, plan, index, ips, hosts);
+                add_flow(world, plan, index, ips, hosts);
             }
             Route::Switches { from, to } => {
                 let host = |machine: usize| host_of(&plan.lab.machines[machine].name);
                 let senders: Vec<(usize, usize)> = from.iter().map(|m| (*m, host(*m))).collect();
-                let app = switched(&mut world, plan, index, &senders, (*to, host(*to)), &rng);
+                let app = switched(world, plan, index, &senders, (*to, host(*to)), rng);
+                world.apps.push(app);
+            }
+            Route::Segment { from, segment } => {
+                let host = |machine: usize| host_of(&plan.lab.machines[machine].name);
+                let senders: Vec<(usize, usize)> = from.iter().map(|m| (*m, host(*m))).collect();
+                let port = FIRST_PORT + index as u16;
+                let app = to_segment(world, plan, (index, port), &senders, *segment, rng);
                 world.apps.push(app);
             }
         }
     }
-    world
 }
 
-/// The names of all hosts, each once: the ends of these bonds, then the machines at switches and segments.
+/// The names of all hosts, each once: the ends of these bonds, then the machines at switches and segments,
+/// then routers.
 fn host_names<'a>(plan: &'a Plan, bonds: &[usize]) -> Vec<&'a str> {
     let ends = bonds.iter().flat_map(|index| &plan.bonds[*index].ends);
     let machines = plan.lab.machines.iter().map(|machine| &machine.name);
+    let routers = plan.lab.routers.iter().map(|router| &router.name);
     let mut names: Vec<&str> = Vec::new();
-    for name in ends.chain(machines).map(String::as_str) {
+    for name in ends.chain(machines).chain(routers).map(String::as_str) {
         if !names.contains(&name) {
             names.push(name);
         }
@@ -343,7 +363,7 @@ fn switched(
 ) -> App {
     let flow = &plan.lab.flows[index];
     let port = FIRST_PORT + index as u16;
-    let at = |machine: usize| SocketAddr::new(address(machine).into(), port);
+    let at = |machine: usize| SocketAddr::new(address_of(plan, machine).into(), port);
     let (tcp, warmup, remote) = (&flow.tcp, plan.lab.warmup, at(to));
     let rng = rng.fork("flow").fork(&flow.name);
     let start = |machine: usize| start_of(plan, flow, senders, machine, &rng);
@@ -352,7 +372,7 @@ fn switched(
     match &flow.app {
         model::App::Ping(ping) => {
             let (machine, host) = senders[0];
-            let peer = address(to).into();
+            let peer = address_of(plan, to).into();
             App::Ping(Ping::new(*ping, [host, receiver], peer, index as u16, start(machine)))
         }
         model::App::Bulk(bulk) => {
@@ -360,7 +380,7 @@ fn switched(
             let one = |(machine, host): &(usize, usize)| {
                 Bulk::new(*bulk, [*host, receiver], tcp.clone(), remote, start(*machine), warmup)
             };
-            App::Streams(streams(senders, one, port))
+            App::Streams(streams(plan, senders, one, port))
         }
         model::App::Requests(requests) => {
             let server = |(machine, host): &(usize, usize)| {
@@ -381,13 +401,6 @@ fn switched(
             let attempts = Attempts::new(*attempts, hosts, receiver, tcp.clone(), remote, times);
             App::Attempts(Box::new(attempts))
         }
-        model::App::Datagrams(datagrams) => {
-            bind(&mut world.hosts[receiver], port);
-            let to = SocketAddrV4::new(address(to), port);
-            let rng = rng.fork("datagrams");
-            let datagrams = Datagrams::new(datagrams.clone(), hosts, receiver, to, times, rng);
-            App::Datagrams(Box::new(datagrams))
-        }
         model::App::Messages(messages) => {
             world.hosts[receiver].listen(port, tcp.clone());
             let rng = rng.fork("messages");
@@ -396,26 +409,19 @@ fn switched(
                 messages, hosts, receiver, tcp, remote, times, rng,
             )))
         }
+        _ => to_host(world, plan, (index, port), hosts, (to, receiver), (times[0], &rng)),
     }
 }
 
 /// Files from several machines, by machine and host, of which each is as `one` says.
 fn streams(
+    plan: &Plan,
     senders: &[(usize, usize)],
     one: impl Fn(&(usize, usize)) -> Bulk,
     port: u16,
 ) -> Streams {
-    let addresses = senders.iter().map(|(machine, _)| address(*machine).into());
+    let addresses = senders.iter().map(|(machine, _)| address_of(plan, *machine).into());
     Streams::new(senders.iter().map(one).collect(), addresses.collect(), port)
-}
-
-/// Gives a host a UDP socket, and what such need.
-fn bind(host: &mut Host, port: u16) {
-    if host.bind(port) == Err(BindError::NoNetwork) {
-        host.join(NetworkConfig::default());
-        let bound = host.bind(port);
-        assert!(bound.is_ok(), "every flow has a port of its own");
-    }
 }
 
 #[cfg(test)]

@@ -1,30 +1,29 @@
 //! From a plan's machines, switches and segments to a fabric.
 
+use crate::card::{BEFORE_CARD, CARD, Card};
+use crate::etiquette;
 use crate::fabric::address::address;
 use crate::fabric::group::{Group, Jack, mac_of};
-use crate::fabric::segment::{Segment, Station, slot};
+use crate::fabric::segment::{Segment, Station as Tap, slot};
 use crate::fabric::{Buffers, Cable, End, Fabric, Switch};
 use crate::queueing::queue_of;
 use std::net::Ipv4Addr;
 use trunkline_core::Context;
-use trunkline_core::bond::{Bond, BondConfig, IngressConfig, MemberConfig, Mode, Ways};
+use trunkline_core::bond::Bond;
 use trunkline_core::frame::LinkId;
 use trunkline_core::host::Host;
 use trunkline_core::link::channel::{Channel, ChannelConfig, Clocking};
 use trunkline_core::link::{Layout, Medium, Receiver, WireConfig};
-use trunkline_core::queue::{Class, Classes, DscpSet, Limit, Queue, SharedBuffer};
+use trunkline_core::queue::{Class, Classes, DscpSet, Queue, SharedBuffer};
 use trunkline_core::rng::Rng;
 use trunkline_core::time::{Duration, Instant};
 use trunkline_core::trace::Direction;
 use trunkline_core::units::BitRate;
+use trunkline_core::wire::ethernet;
 use trunkline_plan::model::{self, Plan};
-use trunkline_plan::network::{self, Cards, ETHERNET, Learning, Machine, PortQueue};
-
-/// Packets that wait in a machine before its card; its connections are asked for more only while there
-/// is room.
-const BEFORE_CARD: Limit = Limit::Packets(4);
-/// Packets the card has been given and not sent.
-const CARD: Limit = Limit::Packets(4);
+use trunkline_plan::network::{
+    self, Cards, ETHERNET, HostNetwork, Learning, Machine, PortQueue, Resolution, Station,
+};
 
 /// Gives every machine its cards, and plugs all cables in. `host_of` says which host a name is.
 pub(crate) fn fabric(
@@ -49,7 +48,8 @@ pub(crate) fn fabric(
         }
         let (index, link) = plugging.machine(host, *cable, &machine.name);
         cards[host].push(index);
-        let facts = Card { link, rate: cable.rate, delay: cable.delay, mtu: cable.mtu };
+        let facts =
+            Card { link, rate: cable.rate, delay: cable.delay, mtu: cable.mtu, framing: ETHERNET };
         attach(&mut hosts[host], facts, address, cx);
     }
     for (below, switch) in switches.iter().enumerate() {
@@ -179,32 +179,69 @@ fn stations(
 ) {
     let chips = plan.lab.chips.len();
     let segments = plan.lab.segments.iter().enumerate();
-    fabric.segments = segments.map(|(i, segment)| Segment::new(chips + i, segment.rate)).collect();
-    let (cables, nameless) = (fabric.cables.len(), fabric.nameless_cables());
+    fabric.segments =
+        segments.map(|(i, s)| Segment::new(chips + i, s.rate, s.resolution)).collect();
+    let (before, nameless) = (fabric.cables.len(), fabric.nameless_cables());
     for (position, machine) in plan.lab.machines.iter().enumerate() {
         let Some(station) = machine.station() else { continue };
-        let segment = &plan.lab.segments[station.segment];
         let host = host_of(&machine.name);
-        let index = fabric.cables.len();
-        let link = LinkId((plan.links.len() + nameless + index - cables) as u16);
         let rng = rng.fork("cable").fork(&machine.name);
-        let receiver =
-            station.recovery.map(|recovery| Receiver::new(recovery, rng.fork("receiver")));
-        let delay = segment.layout.propagation();
-        let wire = WireConfig { delay, ..WireConfig::default() };
-        let (rate, clocking) = (segment.rate, Clocking::Chip);
-        let direction = Direction::Up;
-        let framing = ETHERNET;
-        let config = ChannelConfig { link, direction, rate, framing, clocking, wire, queue: None };
-        let channel = Channel::new(config, rng.fork("up"));
-        let to = End::Segment(station.segment);
-        fabric.cables.push(Cable::new(channel, End::Host(host), to, link));
-        fabric.cards[host] = vec![index];
-        let taker = Station { host, link, cable: index, receiver };
-        fabric.segments[station.segment].join(position, taker);
-        let card = Card { link, rate, delay, mtu: station.mtu };
-        attach(&mut hosts[host], card, address(position), cx);
+        let taps = Taps { plan, before, nameless, rng };
+        let card = tap(&taps, fabric, host, position, *station);
+        match plan.lab.segments[station.segment].resolution {
+            Resolution::Known => attach(&mut hosts[host], card, address(position), cx),
+            Resolution::Arp => {
+                hosts[host].join(etiquette::config(&machine.network));
+                let own = etiquette::card(&machine.network, station.segment, position);
+                etiquette::plug(&mut hosts[host], card, own, cx);
+            }
+        }
     }
+    for (nth, router) in plan.lab.routers.iter().enumerate() {
+        let host = host_of(&router.name);
+        hosts[host].join(etiquette::router());
+        for segment in &router.segments {
+            let name = rng.fork("router").fork(&router.name).fork(&segment.to_string());
+            let taps = Taps { plan, before, nameless, rng: name };
+            let number = plan.lab.machines.len() + nth;
+            let station = Station { segment: *segment, mtu: ethernet::MTU, recovery: None };
+            let card = tap(&taps, fabric, host, number, station);
+            let own = etiquette::card(&HostNetwork::default(), *segment, number);
+            etiquette::plug(&mut hosts[host], card, own, cx);
+        }
+    }
+    etiquette::routes(plan, hosts, host_of);
+}
+
+/// What it takes to plug a card into a segment.
+struct Taps<'p> {
+    plan: &'p Plan,
+    /// Cables to switches: they come first. Some are links of the plan, and some are not.
+    before: usize,
+    nameless: usize,
+    rng: Rng,
+}
+
+/// Plugs a card into a segment, as the station of this number.
+fn tap(taps: &Taps<'_>, fabric: &mut Fabric, host: usize, number: usize, station: Station) -> Card {
+    let Taps { plan, before, nameless, rng } = taps;
+    let segment = &plan.lab.segments[station.segment];
+    let index = fabric.cables.len();
+    let link = LinkId((plan.links.len() + nameless + index - before) as u16);
+    let receiver = station.recovery.map(|recovery| Receiver::new(recovery, rng.fork("receiver")));
+    let delay = segment.layout.propagation();
+    let wire = WireConfig { delay, ..WireConfig::default() };
+    let (rate, clocking) = (segment.rate, Clocking::Chip);
+    let direction = Direction::Up;
+    let framing = fabric.segments[station.segment].framing();
+    let config = ChannelConfig { link, direction, rate, framing, clocking, wire, queue: None };
+    let channel = Channel::new(config, rng.fork("up"));
+    let to = End::Segment(station.segment);
+    fabric.cables.push(Cable::new(channel, End::Host(host), to, link));
+    fabric.cards[host].push(index);
+    let taker = Tap { host, link, cable: index, receiver };
+    fabric.segments[station.segment].join(number, taker);
+    Card { link, rate, delay, mtu: station.mtu, framing }
 }
 
 /// Stands the stations of every bus along it, at equal distances: those of links, then those of machines.
@@ -224,35 +261,10 @@ pub(crate) fn place(plan: &Plan, fabric: &Fabric, media: &mut [Medium]) {
     }
 }
 
-/// What a machine has to know of its card.
-struct Card {
-    link: LinkId,
-    rate: BitRate,
-    delay: Duration,
-    mtu: u16,
-}
-
 /// A machine's card: a bond of one member that everything leaves by.
 fn attach(host: &mut Host, card: Card, address: Ipv4Addr, cx: &mut Context) {
-    let link = card.link;
-    let ingress = IngressConfig::DropTail(BEFORE_CARD);
-    let config = BondConfig { ingress, ..BondConfig::new(Mode::ActiveBackup, card.mtu) };
-    let bond = Bond::new(Instant::ZERO, config);
-    let id = host.attach(bond, address, Ipv4Addr::UNSPECIFIED, &[link]);
+    let id = card.attach(host, card.mtu, address, cx);
     host.set_default_route(id);
-    let member = MemberConfig {
-        link,
-        rate: card.rate,
-        weight: card.rate,
-        direction: Ways::Both,
-        delay: card.delay,
-        queue: CARD,
-        priority: 0,
-        framing: ETHERNET,
-    };
-    let enslaved =
-        host.with_bond(Instant::ZERO, cx, id, |bond, cx| bond.enslave(Instant::ZERO, cx, member));
-    assert!(enslaved.is_ok(), "a card has a rate, and room for it");
 }
 
 /// The wire of a link; both ways are the same.

@@ -119,6 +119,24 @@ pub const READY: &[Ready] = &[
         "one copy between two bonded servers: what each mode and hash gives"
     ),
     plan!(
+        "broadcast-storm",
+        "published/broadcast-storm.toml",
+        true,
+        "what one datagram to everybody does to hosts with another broadcast address"
+    ),
+    plan!(
+        "nfs-load",
+        "published/nfs-load.toml",
+        true,
+        "seven diskless workstations load a cable, a hundred with disks less"
+    ),
+    plan!(
+        "vax-cluster",
+        "published/vax-cluster.toml",
+        true,
+        "a cluster in a broadcast storm, with more patience, and behind a router"
+    ),
+    plan!(
         "sb1000",
         "published/sb1000.toml",
         true,

@@ -5,6 +5,7 @@ mod jack;
 mod machine;
 mod one_way;
 mod segment;
+mod services;
 mod switched;
 
 use crate::apps::{App, bulk, ping};
@@ -100,7 +101,8 @@ pub(crate) fn measure(plan: &Plan, world: &World) -> Measured {
     let hosts = hosts.collect();
     let segments = 0..plan.lab.segments.len();
     let segments = segments.filter_map(|index| segment::of_segment(plan, world, index));
-    let links = links.chain(ports).chain(segments).collect();
+    let routers = services::of_routers(plan, world);
+    let links = links.chain(ports).chain(segments).chain(routers).collect();
     let virtual_time = end - Instant::ZERO;
     let packet_hops = world.packet_hops;
     Measured { flows, links, hosts, causes, failures, notes, tokens, packet_hops, virtual_time }

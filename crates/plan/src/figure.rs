@@ -140,11 +140,13 @@ pub(crate) fn check_metrics(
     let chips = plan.lab.chips.iter().map(|c| (c.name.as_str(), Owner::Chip));
     let flows = plan.lab.flows.iter().map(|f| (f.name.as_str(), Owner::of(f)));
     let groups = plan.lab.groups.iter().map(|g| (g.name.as_str(), Owner::Group));
+    let segments = plan.lab.segments.iter().map(|s| (s.name.as_str(), Owner::Segment));
+    let routers = plan.lab.routers.iter().map(|r| (r.name.as_str(), Owner::Router));
     let ports: Vec<String> = plan.lab.port_names().collect();
     let ports = ports.iter().map(|port| (port.as_str(), Owner::Port));
     let slow = plan.lab.slow.iter().map(|host| (host.name.as_str(), Owner::Slow));
-    let owners = flows.chain(links).chain(bonds).chain(chips).chain(groups);
-    let owners: Vec<(&str, Owner)> = owners.chain(slow).chain(ports).collect();
+    let places = bonds.chain(chips).chain(ports).chain(segments).chain(routers).chain(slow);
+    let owners: Vec<(&str, Owner)> = flows.chain(links).chain(groups).chain(places).collect();
     let own = figure.variant.is_none() || figure.variant.as_deref() == variant;
     let ours = figure.trunkline.is_some() && variant == Some(TRUNKLINE);
     let metrics = [

@@ -96,6 +96,25 @@ pub const WEB: [&str; 10] = [
     "retransmitted_share",
     "timeouts",
 ];
+/// Metrics of a flow whose app is `rpc`.
+pub const RPC: [&str; 9] = [
+    "calls",
+    "rate",
+    "goodput",
+    "time_mean",
+    "time_p50",
+    "time_p99",
+    "retransmitted",
+    "retransmitted_share",
+    "unanswered",
+];
+/// Metrics of a flow whose app is `rip`.
+pub const RIP: [&str; 2] = ["sent", "heard"];
+/// Metrics of a flow whose app is `heartbeat`.
+pub const HEARTBEAT: [&str; 5] = ["sent", "heard", "silence_max", "crashes", "members"];
+/// Metrics of a router.
+pub const ROUTER: [&str; 6] =
+    ["broadcasts", "arp_requests", "arp_replies", "forwarded", "icmp_errors", "reassembled"];
 /// Metrics of a flow whose app is `datagrams`.
 pub const DATAGRAMS: [&str; 9] = [
     "sent",
@@ -124,7 +143,7 @@ pub const PORT: [&str; 6] = ["rate", "utilisation", "dropped", "marked", "queue_
 /// Metrics of a host with a cost table.
 pub const HOST: [&str; 6] = ["cpu", "bus", "protocol_share", "interrupts", "wakeups", "overruns"];
 /// Metrics of a segment.
-pub const SEGMENT: [&str; 9] = [
+pub const SEGMENT: [&str; 10] = [
     "rate",
     "utilisation",
     "busy",
@@ -134,6 +153,7 @@ pub const SEGMENT: [&str; 9] = [
     "attempts_mean",
     "given_up",
     "missed",
+    "arp_requests",
 ];
 /// Metrics of a link.
 pub const LINK: [&str; 4] = ["rate", "share", "utilisation", "dropped"];
@@ -153,6 +173,10 @@ pub(crate) enum Owner {
     Port,
     Group,
     Segment,
+    Router,
+    Rpc,
+    Rip,
+    Heartbeat,
     Bulk,
     Streams,
     Ping,
@@ -170,11 +194,14 @@ impl Owner {
     pub(crate) const fn of(flow: &Flow) -> Owner {
         match (&flow.app, &flow.route) {
             (App::Bulk(_), Route::Bond { .. }) => Owner::Bulk,
-            (App::Bulk(_), Route::Switches { .. }) => Owner::Streams,
+            (App::Bulk(_), Route::Switches { .. } | Route::Segment { .. }) => Owner::Streams,
             (App::Ping(_), _) => Owner::Ping,
             (App::Requests(_), _) => Owner::Requests,
             (App::Attempts(_), _) => Owner::Attempts,
             (App::Messages(_), _) => Owner::Messages,
+            (App::Rpc(_), _) => Owner::Rpc,
+            (App::Rip(_), _) => Owner::Rip,
+            (App::Heartbeat(_), _) => Owner::Heartbeat,
             (App::Web(_), _) => Owner::Web,
             (App::Datagrams(_), _) => Owner::Datagrams,
         }
@@ -191,6 +218,10 @@ impl Owner {
             Owner::Group => "group",
             Owner::Bulk | Owner::Streams => "bulk flow",
             Owner::Segment => "segment",
+            Owner::Router => "router",
+            Owner::Rpc => "rpc flow",
+            Owner::Rip => "rip flow",
+            Owner::Heartbeat => "heartbeat flow",
             Owner::Ping => "ping flow",
             Owner::Requests => "request-response flow",
             Owner::Attempts => "connect flow",
@@ -207,6 +238,10 @@ impl Owner {
             Owner::Slow => HOST.to_vec(),
             Owner::Bond | Owner::Chip | Owner::Switch | Owner::Machine => Vec::new(),
             Owner::Segment => SEGMENT.to_vec(),
+            Owner::Router => ROUTER.to_vec(),
+            Owner::Rpc => RPC.to_vec(),
+            Owner::Rip => RIP.to_vec(),
+            Owner::Heartbeat => HEARTBEAT.to_vec(),
             Owner::Port => PORT.to_vec(),
             Owner::Group => GROUP.to_vec(),
             Owner::Bulk => BULK.to_vec(),
@@ -219,7 +254,8 @@ impl Owner {
             Owner::Datagrams => DATAGRAMS.to_vec(),
             Owner::Flow => {
                 let over_tcp = [&BULK[..], &STREAMS, &REQUESTS, &ATTEMPTS, &MESSAGES, &WEB];
-                [over_tcp.concat(), PING.to_vec(), DATAGRAMS.to_vec()].concat()
+                let others = [&PING[..], &DATAGRAMS, &RPC, &RIP, &HEARTBEAT];
+                [over_tcp.concat(), others.concat()].concat()
             }
         }
     }

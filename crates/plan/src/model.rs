@@ -5,12 +5,14 @@
 
 mod bond;
 mod one_way;
+mod service;
 
 use crate::cpu::SlowHost;
 pub use crate::discipline::Discipline;
 pub use crate::network::Segment;
-use crate::network::{self, Machine, Switch};
+use crate::network::{self, Machine, Router, Switch};
 pub use one_way::{Cable, Others, OthersTo};
+pub use service::{Heartbeat, Rip, Rpc};
 use std::net::{IpAddr, SocketAddr};
 use trunkline_core::bond::Mode;
 use trunkline_core::bond::trunk::{Monitor, Reorder as Order};
@@ -277,6 +279,8 @@ pub struct Lab {
     pub switches: Vec<Switch>,
     /// Machines at switches and on segments.
     pub machines: Vec<Machine>,
+    /// Routers between segments.
+    pub routers: Vec<Router>,
     /// Hosts, at switches or ends of bonds, that take time for what they do.
     pub slow: Vec<SlowHost>,
     /// Flows that are looked at together.
@@ -325,6 +329,13 @@ pub enum Route {
         /// Position of the receiver.
         to: usize,
     },
+    /// To everybody on a segment.
+    Segment {
+        /// Positions in [`Lab::machines`] of the senders, all on it; never empty.
+        from: Vec<usize>,
+        /// Position in [`Lab::segments`].
+        segment: usize,
+    },
 }
 
 impl Flow {
@@ -332,7 +343,7 @@ impl Flow {
     pub const fn bond(&self) -> Option<(usize, Direction)> {
         match self.route {
             Route::Bond { bond, direction } => Some((bond, direction)),
-            Route::Switches { .. } => None,
+            Route::Switches { .. } | Route::Segment { .. } => None,
         }
     }
 }
@@ -384,6 +395,12 @@ pub enum App {
     Datagrams(Datagrams),
     /// Pages, one after the other.
     Web(Web),
+    /// Calls of a server by datagrams.
+    Rpc(Rpc),
+    /// Routes told to everybody.
+    Rip(Rip),
+    /// Signs of life among the members of a cluster.
+    Heartbeat(Heartbeat),
 }
 
 /// The receiver of a flow loads web pages from its sender, over connections that stay open.
@@ -592,7 +609,9 @@ impl Plan {
     /// Whether a run depends on its seed.
     pub fn has_randomness(&self) -> bool {
         let is_drawn = |f: &Flow| {
-            !f.start_jitter.is_zero() || matches!(f.app, App::Messages(_) | App::Datagrams(_))
+            let draws =
+                matches!(f.app, App::Messages(_) | App::Datagrams(_) | App::Rpc(_) | App::Rip(_));
+            draws || !f.start_jitter.is_zero()
         };
         let uplinks = self.lab.switches.iter().filter_map(|switch| switch.uplink.as_ref());
         let mut cables = self.lab.machines.iter().filter_map(Machine::cable).chain(uplinks);

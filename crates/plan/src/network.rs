@@ -3,6 +3,7 @@
 
 use crate::discipline::Discipline;
 use trunkline_core::bond::HashPolicy;
+use trunkline_core::host::{ArpReplies, Form, Forwarding, Rules};
 use trunkline_core::link::framing::{Framing, Header};
 use trunkline_core::link::{Layout, Recovery};
 use trunkline_core::queue::shared::Alpha;
@@ -13,6 +14,9 @@ use trunkline_core::wire::mac::Mac;
 
 /// What a cable carries: untagged Ethernet frames.
 pub const ETHERNET: Framing = Framing { header: Header::Ethernet, ..Framing::PLAIN };
+
+/// The same where frames have their own Ethernet header.
+pub const ETHERNET_FRAME: Framing = Framing { header: Header::EthernetFrame, ..Framing::PLAIN };
 
 /// A machine with an Ethernet card, or with several that are a bond.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -25,6 +29,8 @@ pub struct Machine {
     pub bond: Option<Cards>,
     /// Its Ethernet address, the same on all its cards; without one it follows from its place.
     pub mac: Option<Mac>,
+    /// How it behaves where stations ask each other for addresses.
+    pub network: HostNetwork,
 }
 
 /// The cards of a machine that are a bond; all lead to one switch.
@@ -36,6 +42,38 @@ pub struct Cards {
     pub end: usize,
     /// Positions of the links in the plan, in order of enslaving; never empty.
     pub links: Vec<usize>,
+}
+
+/// How a host behaves on a network of many.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct HostNetwork {
+    /// What it does about broadcasts.
+    pub rules: Rules,
+    /// The form it sends, and without the rule for both all it understands.
+    pub form: Form,
+    /// Whether it passes on what is not for it.
+    pub forwarding: Forwarding,
+    /// For whom it answers questions for addresses.
+    pub replies: ArpReplies,
+}
+
+/// How the stations of a segment come to know each other.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Resolution {
+    /// They do from the start, and frames carry no Ethernet header of their own.
+    #[default]
+    Known,
+    /// They ask (RFC 826).
+    Arp,
+}
+
+/// A router with a card on each of some segments.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Router {
+    /// Unique among routers.
+    pub name: String,
+    /// Positions of its segments, two at least.
+    pub segments: Vec<usize>,
 }
 
 /// What a machine's card is plugged in with.
@@ -69,6 +107,8 @@ pub struct Segment {
     pub layout: Layout,
     /// Positions in [`crate::model::Plan::links`].
     pub links: Vec<usize>,
+    /// How its machines come to know each other.
+    pub resolution: Resolution,
 }
 
 impl Machine {
@@ -105,12 +145,31 @@ pub enum Home {
     Segment(usize),
 }
 
-/// Where a machine is.
-pub fn home(switches: &[Switch], machine: &Machine) -> Home {
+/// Where a machine is. Segments that routers join are one place, called by its first.
+pub fn home(switches: &[Switch], routers: &[Router], machine: &Machine) -> Home {
     match machine.plug {
         Plug::Cable(cable) => Home::Tree(root(switches, cable.to)),
-        Plug::Station(station) => Home::Segment(station.segment),
+        Plug::Station(station) => {
+            Home::Segment(reach(routers, station.segment).into_iter().min().unwrap_or_default())
+        }
     }
+}
+
+/// The segments that are reached from one, itself first, the nearer before the farther.
+pub fn reach(routers: &[Router], from: usize) -> Vec<usize> {
+    let mut found = vec![from];
+    let mut next = 0;
+    while let Some(at) = found.get(next).copied() {
+        next += 1;
+        for router in routers.iter().filter(|router| router.segments.contains(&at)) {
+            for segment in &router.segments {
+                if !found.contains(segment) {
+                    found.push(*segment);
+                }
+            }
+        }
+    }
+    found
 }
 
 /// A full-duplex cable, seen from the machine or the switch that is plugged in with it.

@@ -34,8 +34,16 @@ const COUNT_MAX: i128 = 1024;
 /// Longest filled text in bytes.
 const TEXT_MAX: usize = 64 << 10;
 /// The arrays whose tables may have a `count`.
-const COUNTED: [&str; 7] =
-    ["link", "lab.flow", "lab.chip", "lab.segment", "lab.fault", "lab.switch", "lab.host"];
+const COUNTED: [&str; 8] = [
+    "link",
+    "lab.flow",
+    "lab.chip",
+    "lab.fault",
+    "lab.switch",
+    "lab.segment",
+    "lab.router",
+    "lab.host",
+];
 
 /// Fills every string of `table`.
 pub(crate) fn fill(table: &Table, bindings: &Bindings, problems: &mut Problems) -> Table {

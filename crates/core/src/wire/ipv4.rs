@@ -87,7 +87,8 @@ impl Fragment {
     }
 
     const fn bits(self) -> u16 {
-        (self.offset / 8) | if self.more { MORE_FRAGMENTS } else { 0 }
+        let more = if self.more { MORE_FRAGMENTS } else { 0 };
+        (self.offset / 8) | more
     }
 }
 

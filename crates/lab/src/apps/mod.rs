@@ -5,9 +5,12 @@ pub(crate) mod attempts;
 pub(crate) mod bulk;
 pub(crate) mod datagrams;
 mod draw;
+pub(crate) mod heartbeat;
 pub(crate) mod messages;
 pub(crate) mod ping;
 pub(crate) mod requests;
+pub(crate) mod rip;
+pub(crate) mod rpc;
 pub(crate) mod streams;
 pub(crate) mod web;
 
@@ -31,6 +34,9 @@ pub(crate) enum App {
     Attempts(Box<attempts::Attempts>),
     Messages(Box<messages::Messages>),
     Web(Box<web::Web>),
+    Rpc(Box<rpc::Rpc>),
+    Rip(rip::Rip),
+    Heartbeat(heartbeat::Heartbeat),
     Datagrams(Box<datagrams::Datagrams>),
 }
 
@@ -45,6 +51,9 @@ impl App {
             App::Attempts(attempts) => attempts.handle_event(call, host, event),
             App::Messages(messages) => messages.handle_event(call, host, event),
             App::Web(web) => web.handle_event(call, host, event),
+            App::Rpc(rpc) => rpc.handle_event(call, host, event),
+            App::Rip(rip) => rip.handle_event(call, host, event),
+            App::Heartbeat(heartbeat) => heartbeat.handle_event(call, host, event),
             App::Datagrams(datagrams) => datagrams.handle_event(call, host, event),
         }
     }
@@ -59,6 +68,9 @@ impl App {
             App::Attempts(attempts) => attempts.handle_timeout(call),
             App::Messages(messages) => messages.handle_timeout(call),
             App::Web(web) => web.handle_timeout(call),
+            App::Rpc(rpc) => rpc.handle_timeout(call),
+            App::Rip(rip) => rip.handle_timeout(call),
+            App::Heartbeat(heartbeat) => heartbeat.handle_timeout(call),
             App::Datagrams(datagrams) => datagrams.handle_timeout(call),
         }
     }
@@ -73,6 +85,9 @@ impl App {
             App::Attempts(attempts) => attempts.poll_timeout(),
             App::Messages(messages) => messages.poll_timeout(),
             App::Web(web) => web.poll_timeout(),
+            App::Rpc(rpc) => rpc.poll_timeout(),
+            App::Rip(rip) => rip.poll_timeout(),
+            App::Heartbeat(heartbeat) => heartbeat.poll_timeout(),
             App::Datagrams(datagrams) => datagrams.poll_timeout(),
         }
     }
@@ -85,8 +100,9 @@ impl App {
             App::Ping(ping) => ping.is_finite(),
             App::Requests(requests) => requests.is_finite(),
             App::Attempts(attempts) => attempts.is_finite(),
-            App::Messages(_) | App::Datagrams(_) => false,
+            App::Messages(_) | App::Datagrams(_) | App::Rip(_) | App::Heartbeat(_) => false,
             App::Web(web) => web.is_finite(),
+            App::Rpc(rpc) => rpc.is_finite(),
         }
     }
 
@@ -98,8 +114,9 @@ impl App {
             App::Ping(ping) => ping.is_done(),
             App::Requests(requests) => requests.is_done(),
             App::Attempts(attempts) => attempts.is_done(),
-            App::Messages(_) | App::Datagrams(_) => true,
+            App::Messages(_) | App::Datagrams(_) | App::Rip(_) | App::Heartbeat(_) => true,
             App::Web(web) => web.is_done(),
+            App::Rpc(rpc) => rpc.is_done(),
         }
     }
 
@@ -111,8 +128,9 @@ impl App {
             App::Ping(ping) => ping.share_done(),
             App::Requests(requests) => requests.share_done(),
             App::Attempts(attempts) => attempts.share_done(),
-            App::Messages(_) | App::Datagrams(_) => None,
+            App::Messages(_) | App::Datagrams(_) | App::Rip(_) | App::Heartbeat(_) => None,
             App::Web(web) => web.share_done(),
+            App::Rpc(rpc) => rpc.share_done(),
         }
     }
 
@@ -126,6 +144,9 @@ impl App {
             App::Attempts(attempts) => attempts.hosts(),
             App::Messages(messages) => messages.hosts(),
             App::Web(web) => web.hosts(),
+            App::Rpc(rpc) => rpc.hosts(),
+            App::Rip(rip) => rip.hosts(),
+            App::Heartbeat(heartbeat) => heartbeat.hosts(),
             App::Datagrams(datagrams) => datagrams.hosts(),
         }
     }

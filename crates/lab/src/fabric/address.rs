@@ -4,6 +4,10 @@
 use std::net::Ipv4Addr;
 use trunkline_core::Context;
 use trunkline_core::frame::Frame;
+use trunkline_core::host::Subnet;
+use trunkline_core::wire::ethernet::{MacAddress, View};
+use trunkline_plan::model::Plan;
+use trunkline_plan::network::Resolution;
 
 /// The address of the first machine; the others follow.
 pub(crate) const FIRST_ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 128, 0, 1);
@@ -29,6 +33,43 @@ pub(crate) enum Destination {
 /// The address of a machine.
 pub(crate) fn address(machine: usize) -> Ipv4Addr {
     Ipv4Addr::from(u32::from(FIRST_ADDRESS) + machine as u32)
+}
+
+/// The first network of segments whose stations ask each other for addresses; each has one of its own.
+const FIRST_SEGMENT: u32 = u32::from_be_bytes([10, 129, 0, 0]);
+
+/// The address that the station `number` of a segment has, with its network, where stations ask each other.
+pub(crate) fn station_address(segment: usize, number: usize) -> Subnet {
+    let network = FIRST_SEGMENT + ((segment as u32) << (32 - PREFIX));
+    let address = Ipv4Addr::from(network + number as u32 + 1);
+    Subnet::new(address, PREFIX as u8).expect("a prefix of a network")
+}
+
+/// What a station is called on its cable.
+pub(crate) const fn mac(number: usize) -> MacAddress {
+    MacAddress::local(number as u32)
+}
+
+/// The address of a machine of a plan.
+pub(crate) fn address_of(plan: &Plan, machine: usize) -> Ipv4Addr {
+    let station = plan.lab.machines[machine].station();
+    let asks = |segment: usize| plan.lab.segments[segment].resolution == Resolution::Arp;
+    match station.filter(|station| asks(station.segment)) {
+        Some(station) => station_address(station.segment, machine).address(),
+        None => address(machine),
+    }
+}
+
+/// The station that a frame with its own Ethernet header is for.
+pub(crate) fn station(cx: &Context, frame: Frame) -> Destination {
+    let to = View::new_checked(cx.frames.bytes(frame)).map(|view| view.dst());
+    match to {
+        Ok(to) if to.is_broadcast() => Destination::All,
+        Ok(MacAddress([0x02, 0, a, b, c, d])) => {
+            Destination::Machine(u32::from_be_bytes([a, b, c, d]) as usize)
+        }
+        _ => Destination::Machine(usize::MAX),
+    }
 }
 
 /// The machine that has an address; none is so far from the first.

@@ -2,13 +2,15 @@
 //!
 //! Deviation: a frame is everywhere at once, when it has come to the far end. Collisions know the stations' places.
 
-use super::address::Destination;
-use trunkline_core::frame::LinkId;
+use super::address::{self, Destination};
+use trunkline_core::Context;
+use trunkline_core::frame::{Frame, LinkId};
 use trunkline_core::link::csma::GAP_BITS;
+use trunkline_core::link::framing::Framing;
 use trunkline_core::link::{Receiver, Reception};
 use trunkline_core::time::Instant;
 use trunkline_core::units::BitRate;
-use trunkline_plan::network::ETHERNET;
+use trunkline_plan::network::{ETHERNET, ETHERNET_FRAME, Resolution};
 
 /// What its medium calls a card: the slots of this many links, two each, come first.
 pub(crate) fn slot(links: usize, cable: usize) -> u16 {
@@ -31,6 +33,7 @@ pub(crate) struct Segment {
     /// The medium's place among the world's.
     pub(crate) medium: usize,
     rate: BitRate,
+    resolution: Resolution,
     pub(crate) stations: Vec<Station>,
     /// The station of each machine.
     of_machine: Vec<Option<u32>>,
@@ -40,8 +43,31 @@ pub(crate) struct Segment {
 
 impl Segment {
     /// A segment without stations.
-    pub(crate) const fn new(medium: usize, rate: BitRate) -> Segment {
-        Segment { medium, rate, stations: Vec::new(), of_machine: Vec::new(), missed: 0 }
+    pub(crate) const fn new(medium: usize, rate: BitRate, resolution: Resolution) -> Segment {
+        Segment {
+            medium,
+            rate,
+            resolution,
+            stations: Vec::new(),
+            of_machine: Vec::new(),
+            missed: 0,
+        }
+    }
+
+    /// How a frame on it is framed.
+    pub(crate) const fn framing(&self) -> Framing {
+        match self.resolution {
+            Resolution::Known => ETHERNET,
+            Resolution::Arp => ETHERNET_FRAME,
+        }
+    }
+
+    /// Who a frame is for: where stations ask each other, by the address of the frame and not of its packet.
+    pub(crate) fn destination(&self, cx: &Context, frame: Frame) -> Destination {
+        match self.resolution {
+            Resolution::Known => address::destination(cx, frame),
+            Resolution::Arp => address::station(cx, frame),
+        }
     }
 
     /// One more machine.
@@ -69,10 +95,11 @@ impl Segment {
 
     /// A frame for a station, of a packet of `len` bytes, has been heard up to its end, `now`.
     pub(crate) fn hear(&mut self, now: Instant, station: usize, len: usize) -> Reception {
+        let framing = self.framing();
         let Some(receiver) = &mut self.stations[station].receiver else {
             return Reception::Taken;
         };
-        let bits = ETHERNET.mean_wire_millibits(len as u64) / 1000 - GAP_BITS;
+        let bits = framing.mean_wire_millibits(len as u64) / 1000 - GAP_BITS;
         let lasted = self.rate.time_for_bits(bits);
         let reception = receiver.hear(now, lasted);
         self.missed += u64::from(reception == Reception::Lost);

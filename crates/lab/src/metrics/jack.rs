@@ -16,7 +16,7 @@ pub(super) fn metrics(plan: &Plan, world: &World, link: usize, jack: Jack) -> Me
     let sends = plan.lab.flows.iter().find_map(|flow| match &flow.route {
         Route::Switches { to, .. } if Some(*to) == machine => Some(false),
         Route::Switches { from, .. } => machine.filter(|m| from.contains(m)).map(|_| true),
-        Route::Bond { .. } => None,
+        Route::Bond { .. } | Route::Segment { .. } => None,
     });
     let way = usize::from(sends != Some(true));
     let stats = |jack: Jack, way: usize| world.fabric.cables[jack.cable + way].channel.stats();

@@ -13,6 +13,9 @@ pub(super) fn of_segment(plan: &Plan, world: &World, index: usize) -> Option<(St
     let span = world.now.as_secs_f64();
     let over_time = |amount: f64| (span > 0.0).then(|| amount / span);
     let rate = segment.rate.as_bps() as f64;
+    let stations = &world.fabric.segments[index].stations;
+    let stats = stations.iter().map(|station| world.hosts[station.host].network_stats());
+    let asked: u64 = stats.map(|stats| stats.arp_requests_sent).sum();
     let metrics = Metrics::from([
         ("rate".into(), Some(rate)),
         ("utilisation".into(), over_time(counters.sent_bits as f64 / rate)),
@@ -23,6 +26,7 @@ pub(super) fn of_segment(plan: &Plan, world: &World, index: usize) -> Option<(St
         ("attempts_mean".into(), counters.attempts_mean()),
         ("given_up".into(), Some(counters.given_up as f64)),
         ("missed".into(), Some(world.fabric.segments[index].missed as f64)),
+        ("arp_requests".into(), Some(asked as f64)),
     ]);
     Some((segment.name.clone(), metrics))
 }

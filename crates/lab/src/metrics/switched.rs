@@ -1,6 +1,6 @@
 //! Metrics of flows over switches, of groups of them, and of ports.
 
-use super::{Metrics, connection, failure, goodput, one_or_zero, stop_watch};
+use super::{Metrics, connection, failure, goodput, one_or_zero, services, stop_watch};
 use crate::apps::App;
 use crate::apps::attempts::Attempts;
 use crate::apps::bulk::Bulk;
@@ -102,7 +102,7 @@ pub(super) fn cause(app: &App) -> Option<String> {
         App::Datagrams(datagrams) if datagrams.delays.is_empty() => {
             "no datagram had arrived after the warm-up"
         }
-        _ => return failures(app),
+        _ => return services::cause(app).map(str::to_owned).or_else(|| failures(app)),
     };
     Some(cause.to_owned())
 }
@@ -115,6 +115,9 @@ pub(super) fn metrics(plan: &Plan, world: &World, flow: &Flow, app: &App) -> Met
         App::Attempts(attempts) => of_attempts(attempts),
         App::Messages(messages) => of_messages(plan, world, messages),
         App::Web(web) => of_web(plan, world, web),
+        App::Rpc(_) | App::Rip(_) | App::Heartbeat(_) => {
+            services::metrics(plan, world, flow, app).unwrap_or_default()
+        }
         App::Datagrams(datagrams) => of_datagrams(plan, world, datagrams),
         App::Bulk(_) | App::Ping(_) => Metrics::new(),
     }

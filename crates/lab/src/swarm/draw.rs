@@ -37,10 +37,7 @@ pub(super) fn plan(seed: u64) -> Plan {
     let mode = Mode::ALL[rng.below(Mode::ALL.len() as u64) as usize];
     let other = Mode::ALL[rng.below(Mode::ALL.len() as u64) as usize];
     let mtu = [68, 296, 576, 1006, 1500][rng.below(5) as usize];
-    let mut flows: Vec<Flow> = (0..rng.between(1, 3)).map(|i| flow(&mut rng, i, mtu)).collect();
-    if rng.below(3) == 0 {
-        flows.push(ping(&mut rng, mtu));
-    }
+    let mut flows = flows(&mut rng, mtu);
     let mut chips = if rng.below(4) == 0 { vec![chip(&mut rng, &links)] } else { Vec::new() };
     congestion_control(&mut Rng::new(seed).fork("congestion control"), &mut flows);
     let mut faults: Vec<Fault> = (0..members).flat_map(|i| faults(&mut rng, i)).collect();
@@ -89,6 +86,7 @@ pub(super) fn plan(seed: u64) -> Plan {
             faults,
             switches: Vec::new(),
             machines: Vec::new(),
+            routers: Vec::new(),
             slow: Vec::new(),
             groups: Vec::new(),
             expects: Vec::new(),
@@ -99,6 +97,15 @@ pub(super) fn plan(seed: u64) -> Plan {
         network::add(&mut rng, &mut plan.lab);
     }
     plan
+}
+
+/// Files over the bond, and perhaps a ping.
+fn flows(rng: &mut Rng, mtu: u16) -> Vec<Flow> {
+    let mut flows: Vec<Flow> = (0..rng.between(1, 3)).map(|i| flow(rng, i, mtu)).collect();
+    if rng.below(3) == 0 {
+        flows.push(ping(rng, mtu));
+    }
+    flows
 }
 
 fn end(name: &str) -> End {

@@ -2,7 +2,6 @@
 
 use super::{Source, World};
 use crate::fabric::End;
-use crate::fabric::address::destination;
 use crate::fabric::segment::slot;
 use trunkline_core::frame::Frame;
 use trunkline_core::link::{Outcome, Reception};
@@ -36,8 +35,8 @@ impl World {
 
     /// A card's frame has come to the ends of its segment: those it is for take it.
     pub(super) fn heard(&mut self, segment: usize, from: usize, frame: Frame) {
-        let to = destination(&self.cx, frame);
-        let takers = self.fabric.segments[segment].takers(to);
+        let this = &self.fabric.segments[segment];
+        let takers = this.takers(this.destination(&self.cx, frame));
         let last = takers.end;
         if takers.is_empty() {
             return self.cx.drop_frame(frame, DropReason::NotForUs);

@@ -1,6 +1,6 @@
 //! `app` of a flow: what it does.
 
-use super::datagrams;
+use super::{datagrams, service};
 use crate::diagnostic::{Problem, Problems};
 use crate::model::{App, Attempts, Bulk, Clock, Content, Messages, Ping, Requests, Web};
 use crate::quantity::SIZE_FORM;
@@ -16,19 +16,24 @@ enum Kind {
     Attempts,
     Messages,
     Web,
+    Rpc,
+    Rip,
+    Heartbeat,
     Datagrams,
 }
 
-const APPS: [(&str, Kind); 7] = [
+const APPS: [(&str, Kind); 10] = [
     ("bulk", Kind::Bulk),
     ("ping", Kind::Ping),
     ("request-response", Kind::Requests),
     ("connect", Kind::Attempts),
     ("messages", Kind::Messages),
     ("web", Kind::Web),
+    ("rpc", Kind::Rpc),
+    ("rip", Kind::Rip),
+    ("heartbeat", Kind::Heartbeat),
     ("datagrams", Kind::Datagrams),
 ];
-const APPS_LATER: [&str; 3] = ["rpc", "rip", "heartbeat"];
 const CONTENTS: [(&str, Content); 2] = [("zeros", Content::Zeros), ("pattern", Content::Pattern)];
 const CLOCKS: [(&str, Clock); 2] =
     [("first-to-last-byte", Clock::FirstToLastByte), ("last-write", Clock::LastWrite)];
@@ -52,6 +57,7 @@ const CONNECTIONS_MAX: i128 = 64;
 pub(super) enum Way {
     Bond,
     Switches,
+    Segment,
 }
 
 /// What a flow does over a path of this MTU.
@@ -62,7 +68,7 @@ pub(super) fn app(
     problems: &mut Problems,
 ) -> Option<App> {
     let place = s.node("kind").map_or(s.place, |node| node.place);
-    let kind = s.req(problems, "kind", "\"bulk\"", reader::choice(&APPS, &APPS_LATER))?;
+    let kind = s.req(problems, "kind", "\"bulk\"", reader::choice(&APPS, &[]))?;
     let app = match kind {
         Kind::Bulk => Some(App::Bulk(bulk(&mut s, way, problems))),
         Kind::Ping => Some(App::Ping(Ping {
@@ -79,8 +85,20 @@ pub(super) fn app(
         })),
         Kind::Messages => messages(&mut s, problems).map(App::Messages),
         Kind::Web => web(&mut s, problems).map(App::Web),
+        Kind::Rpc => Some(App::Rpc(service::rpc(&mut s, problems))),
+        Kind::Rip => Some(App::Rip(service::rip(&mut s, problems))),
+        Kind::Heartbeat => Some(App::Heartbeat(service::heartbeat(&mut s, problems))),
         Kind::Datagrams => datagrams::datagrams(&mut s, problems).map(App::Datagrams),
     };
+    let tells_all = matches!(kind, Kind::Rip | Kind::Heartbeat);
+    if way.is_some_and(|way| tells_all != (way == Way::Segment)) && way != Some(Way::Bond) {
+        let (message, form) = match tells_all {
+            true => ("such a flow goes to everybody on a segment", "`to` = \"SEGMENT\""),
+            false => ("such a flow goes to one host, not to a segment", "`to` = \"HOST\""),
+        };
+        let problem = Problem::new(place, s.key("kind"), message);
+        problems.push(problem.accepted([form]));
+    }
     if way == Some(Way::Bond) && !matches!(kind, Kind::Bulk | Kind::Ping | Kind::Web) {
         let message = "such a flow runs between hosts, not over a bond";
         let problem = Problem::new(place, s.key("kind"), message);

@@ -60,7 +60,7 @@ pub(super) fn lab(
         s.node(key);
     }
     s.finish(problems);
-    let Network { switches, machines, .. } = network;
+    let Network { switches, machines, routers, .. } = network;
     Some(Lab {
         seed,
         duration,
@@ -72,6 +72,7 @@ pub(super) fn lab(
         faults,
         switches,
         machines,
+        routers,
         slow: std::mem::take(&mut scope.slow),
         groups: all(groups)?,
         expects: all(expects)?,
@@ -216,6 +217,7 @@ fn flow(
     let way = route.as_ref().map(|route| match route {
         Route::Bond { .. } => Way::Bond,
         Route::Switches { .. } => Way::Switches,
+        Route::Segment { .. } => Way::Segment,
     });
     let start_jitter = start_jitter(&mut s, route.as_ref(), problems);
     let stagger = s.or(problems, "stagger", Duration::ZERO, reader::duration);
@@ -229,7 +231,8 @@ fn flow(
         }
     };
     let section = s.section(problems, "tcp");
-    if let (Some(section), Some(App::Ping(_) | App::Datagrams(_))) = (&section, &app) {
+    let is_tcp = app.as_ref().is_none_or(|app| app.is_tcp());
+    if let (Some(section), false) = (&section, is_tcp) {
         let what = if matches!(app, Some(App::Ping(_))) { "a ping has" } else { "datagrams have" };
         let problem = Problem::new(section.place, s.key("tcp"), format!("{what} no `tcp`"));
         problems.push(problem.accepted(["`tcp` for app kind \"bulk\""]));
@@ -319,6 +322,7 @@ fn owners<'n>(scope: &'n Scope, flows: &[Option<Flow>]) -> Vec<(&'n str, Owner)>
         "host" => Owner::Machine,
         "group" => Owner::Group,
         "segment" => Owner::Segment,
+        "router" => Owner::Router,
         _ => {
             let flow = flows.iter().flatten().find(|f| f.name == name);
             flow.map_or(Owner::Flow, Owner::of)

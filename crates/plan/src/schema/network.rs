@@ -2,11 +2,12 @@
 
 use super::port_group::{self, Plugged};
 use super::queue::{Place as QueuePlace, queue};
-use super::{Scope, cpu, station};
+use super::{Scope, cpu, etiquette, station};
 use crate::diagnostic::{Problem, Problems, nearest};
 use crate::model::{Bond, Discipline, Link, Segment};
 use crate::network::{
-    self, Cable, Learning, Machine, Memory, Plug, PortClass, PortGroup, PortQueue, Switch, Waiting,
+    self, Cable, Learning, Machine, Memory, Plug, PortClass, PortGroup, PortQueue, Router, Switch,
+    Waiting,
 };
 use crate::reader::{self, Section, Taken, Unfit};
 use crate::source::Place;
@@ -39,6 +40,8 @@ pub(super) struct Network {
     pub(super) segments: Vec<String>,
     /// Positions of the bonds that lead to a switch.
     pub(super) plugged: Vec<usize>,
+    /// What joins segments.
+    pub(super) routers: Vec<Router>,
     /// Whether a switch or machine was left out because it is wrong.
     pub(super) is_partial: bool,
 }
@@ -55,8 +58,9 @@ pub(super) fn network(
         .iter()
         .filter_map(|s| Some(s.table().node("name")?.as_text()?.to_owned()))
         .collect();
-    let segments = segments.iter().map(|segment| segment.name.clone()).collect();
-    let mut network = Network { segments, ..Network::default() };
+    let names_of_segments = segments.iter().map(|segment| segment.name.clone()).collect();
+    let mut network = Network { segments: names_of_segments, ..Network::default() };
+    network.routers = etiquette::routers(s, scope, segments, problems);
     let (mut places, mut group_places) = (Vec::new(), Vec::new());
     let (place, count) = (sections.first().map_or(s.place, |s| s.place), sections.len());
     for section in sections {
@@ -83,7 +87,7 @@ pub(super) fn network(
             cpu::end(section, scope, problems);
             continue;
         }
-        let machine = machine(section, &network, &known, scope, problems);
+        let machine = machine(section, (&network, segments), &known, scope, problems);
         network.is_partial |= machine.is_none();
         network.machines.extend(machine);
     }
@@ -92,7 +96,13 @@ pub(super) fn network(
         network.is_partial |= bond.cable.is_none();
         let (name, cards) = (bond.name.clone(), Some(bond.cards.clone()));
         let plug = bond.cable.map(Plug::Cable);
-        network.machines.extend(plug.map(|plug| Machine { name, plug, bond: cards, mac: None }));
+        network.machines.extend(plug.map(|plug| Machine {
+            name,
+            plug,
+            bond: cards,
+            mac: None,
+            network: network::HostNetwork::default(),
+        }));
     }
     if !network.is_partial {
         port_group::check(&network.switches, &group_places, &plugged, bonds, place, problems);
@@ -278,7 +288,7 @@ fn cable(
 
 fn machine(
     mut s: Section<'_>,
-    network: &Network,
+    (network, segments): (&Network, &[Segment]),
     known: &Known<'_>,
     scope: &mut Scope,
     problems: &mut Problems,
@@ -308,10 +318,12 @@ fn machine(
             None
         }
     };
+    let behaviour = etiquette::host(&mut s, plug.as_ref(), segments, problems);
     s.node("count");
     cpu::cpu(&mut s, scope, problems);
     s.finish(problems);
-    let machine = Machine { name: name?, plug: plug?, bond: bond.map(|b| b.cards.clone()), mac };
+    let bond = bond.map(|bond| bond.cards.clone());
+    let machine = Machine { name: name?, plug: plug?, bond, mac, network: behaviour };
     let Plug::Cable(cable) = machine.plug else { return Some(machine) };
     let port =
         known.ports.get(cable.to).filter(|_| !network.is_partial).and_then(|(_, rate)| *rate);

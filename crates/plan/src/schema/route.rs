@@ -20,7 +20,8 @@ impl Ends<'_> {
     fn names(&self) -> Vec<String> {
         let mut names: Vec<String> = Vec::new();
         let ends = self.between_hosts().flat_map(|(_, bond)| &bond.ends);
-        for name in ends.chain(self.network.machines.iter().map(|machine| &machine.name)) {
+        let machines = self.network.machines.iter().map(|machine| &machine.name);
+        for name in ends.chain(machines).chain(&self.network.segments) {
             if !names.contains(name) {
                 names.push(name.clone());
             }
@@ -73,6 +74,7 @@ pub(super) fn mtu(route: &Route, ends: &Ends<'_>) -> Option<u16> {
     match route {
         Route::Bond { bond, .. } => ends.bonds.get(*bond).map(|bond| bond.mtu),
         Route::Switches { from, to } => Some(ends.mtu(from.iter().chain([to]).copied())),
+        Route::Segment { from, .. } => Some(ends.mtu(from.iter().copied())),
     }
 }
 
@@ -123,6 +125,11 @@ fn route(
     }
     let place = s.node("to").map_or(s.place, |n| n.place);
     let machines = (ends.machines(from), ends.machines(to));
+    if let Some(segment) = ends.network.segments.iter().position(|name| name == to)
+        && wanted.is_none()
+    {
+        return to_segment(s, (from, machines.0), segment, place, ends, problems);
+    }
     if let (senders, [receiver]) = (machines.0, &machines.1[..])
         && !senders.is_empty()
         && wanted.is_none()
@@ -166,7 +173,7 @@ fn over_switches(
     ends: &Ends<'_>,
     problems: &mut Problems,
 ) -> Option<Route> {
-    let Network { switches, machines, .. } = ends.network;
+    let Network { switches, machines, routers, .. } = ends.network;
     let from: Vec<usize> = senders.into_iter().filter(|sender| *sender != to).collect();
     if from.is_empty() {
         let message = format!("`{}` would send to itself", machines[to].name);
@@ -174,13 +181,37 @@ fn over_switches(
         problems.push(problem.found(&machines[to].name).accepted(["another host"]));
         return None;
     }
-    let at = |machine: usize| home(switches, &machines[machine]);
+    let at = |machine: usize| home(switches, routers, &machines[machine]);
     if let Some(apart) = from.iter().copied().find(|sender| at(*sender) != at(to)) {
         let problem = apart_from(apart, to, ends.network, place, s.key("to"));
         problems.push(problem);
         return None;
     }
     Some(Route::Switches { from, to })
+}
+
+/// Every sender has to be on the segment.
+fn to_segment(
+    s: &Section<'_>,
+    (name, from): (&str, Vec<usize>),
+    segment: usize,
+    place: Place,
+    ends: &Ends<'_>,
+    problems: &mut Problems,
+) -> Option<Route> {
+    let Network { machines, segments, .. } = ends.network;
+    let is_there = |machine: &usize| {
+        machines[*machine].station().is_some_and(|station| station.segment == segment)
+    };
+    if !from.is_empty() && from.iter().all(is_there) {
+        return Some(Route::Segment { from, segment });
+    }
+    let stranger = from.into_iter().find(|machine| !is_there(machine));
+    let name = stranger.map_or(name, |machine| &machines[machine].name);
+    let message = format!("`{name}` is not on the segment `{}`", segments[segment]);
+    let problem = Problem::new(place, s.key("to"), message).found(&segments[segment]);
+    problems.push(problem.accepted([format!("link = {{ to = \"{}\" }}", segments[segment])]));
+    None
 }
 
 /// Two machines that nothing joins.

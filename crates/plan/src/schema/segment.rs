@@ -3,6 +3,7 @@
 use super::{Scope, lab};
 use crate::diagnostic::{Problem, Problems};
 use crate::model::{Chip, LinkKind, Segment};
+use crate::network::Resolution;
 use crate::reader::{self, Section, Unfit};
 use crate::source::Place;
 use trunkline_core::link::Layout;
@@ -43,13 +44,27 @@ pub(super) fn segments(
         }
         let rate = rate.or(of_links).unwrap_or(RATE);
         let layout = layout(&mut s, rate, problems);
+        let resolution = resolution(&mut s, problems);
         s.node("count");
         s.finish(problems);
         let links = links.into_iter().map(|(link, _)| link).collect();
         let name = name.unwrap_or_default();
-        list.push(Segment { name, rate, layout, links });
+        list.push(Segment { name, rate, layout, links, resolution });
     }
     list
+}
+
+/// `arp`: whether machines ask each other for their addresses. Links know nobody else.
+fn resolution(s: &mut Section<'_>, problems: &mut Problems) -> Resolution {
+    if !s.or(problems, "arp", false, reader::flag) {
+        return Resolution::Known;
+    }
+    if let (Some(node), Some(_)) = (s.node("arp"), s.node("links")) {
+        let message = "a segment of `links` has nobody to ask: each link knows its other end";
+        let problem = Problem::new(node.place, s.key("arp"), message);
+        problems.push(problem.accepted(["`arp` at a segment of hosts alone"]));
+    }
+    Resolution::Arp
 }
 
 /// Links on a segment are Ethernet, share nothing else, and have its rate.

@@ -8,7 +8,7 @@ use trunkline_core::tcp::config::{Algorithm, Config, EcnMode, Profile};
 use trunkline_core::time::Duration;
 use trunkline_core::units::BitRate;
 use trunkline_plan::model::{App, Attempts, Bulk, Clock, Content, Flow, Lab, Requests, Route, Web};
-use trunkline_plan::network::{Cable, Learning, Machine, Memory};
+use trunkline_plan::network::{Cable, HostNetwork, Learning, Machine, Memory};
 use trunkline_plan::network::{Plug, PortClass, PortQueue, Switch, Waiting};
 
 /// The codepoint of the packets that have a class of their own.
@@ -76,7 +76,8 @@ fn waiting(rng: &mut Rng) -> Waiting {
 fn machine(rng: &mut Rng, index: usize, switches: usize, mtu: u16) -> Machine {
     let to = rng.below(switches as u64) as usize;
     let plug = Plug::Cable(cable(rng, to, mtu));
-    Machine { name: format!("host{index}"), plug, bond: None, mac: None }
+    let network = HostNetwork::default();
+    Machine { name: format!("host{index}"), plug, bond: None, mac: None, network }
 }
 
 fn flow(rng: &mut Rng, index: u64, machines: usize, mtu: u16) -> Flow {
