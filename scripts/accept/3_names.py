@@ -7,7 +7,7 @@ usage: 3_names.py OUTPUT    what `cargo test` printed
 import re
 import sys
 
-NAMES = {"tcp": 6, "rec": 5, "cub": 3, "veg": 6, "dct": 6, "mod": 5, "dse": 6, "eth": 5, "sb": 5}
+NAMES = {"tcp": 6, "rec": 5, "cub": 3, "veg": 6, "dct": 6, "mod": 5, "dse": 6, "eth": 5, "sb": 5, "bst": 4}
 TEST = re.compile(r"^test (?:\S*::)?([a-z]{2,3})_(\d)_(\S+)(?: - should panic)? \.\.\. (\w+)")
 
 

@@ -152,11 +152,11 @@ fn longest_silence(net: &mut Net, speakers: std::ops::Range<usize>, seconds: u64
 fn bst_4_a_cluster_loses_contact_in_a_storm_and_not_behind_a_router() {
     // All on one cable, with one who answers for everybody.
     let mut storm = cable_with_replier(10, Rules::BSD_4_2);
-    let silence = longest_silence(&mut storm, 0..10, 100);
-    assert!((21..100).contains(&silence), "{silence} s: over 20, and not over 120");
+    let silence = longest_silence(&mut storm, 0..10, 180);
+    assert!((21..120).contains(&silence), "{silence} s: over 20, and not over 120");
     // The same hosts, who keep the rules.
     let mut calm = cable_with_replier(10, Rules::RFC_1122);
-    let silence = longest_silence(&mut calm, 0..10, 30);
+    let silence = longest_silence(&mut calm, 0..10, 60);
     assert!(silence <= 4, "{silence} s");
     // The members on a cable of their own, and a router between it and the storm.
     let mut apart = Net::new(2, SERVICE);
@@ -172,7 +172,7 @@ fn bst_4_a_cluster_loses_contact_in_a_storm_and_not_behind_a_router() {
     let router = apart.add_host(NetworkConfig { forwarding, ..NetworkConfig::default() });
     apart.plug(router, 0, CAREFUL);
     apart.plug(router, 1, CAREFUL);
-    let silence = longest_silence(&mut apart, 2..10, 30);
+    let silence = longest_silence(&mut apart, 2..10, 60);
     assert!(silence <= 4, "{silence} s");
     assert!(apart.frames_sent[1] > 10 * apart.frames_sent[0], "there was a storm all the same");
 }
