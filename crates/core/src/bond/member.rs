@@ -158,7 +158,8 @@ impl Member {
     }
     /// Whether frames may be sent over it now.
     pub const fn can_send(&self) -> bool {
-        self.sends() && self.is_up()
+        // Only one that does not send is ever taken for silent.
+        self.sends() && self.has_carrier() && !matches!(self.standing, Standing::Down)
     }
     /// How long it has been held for silent in all: one that only receives, where the bond goes by traffic.
     pub fn silence(&self, now: Instant) -> Duration {
