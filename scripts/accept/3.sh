@@ -27,7 +27,7 @@ if wanted 1; then
     headline "1 the tests of the reference, by name"
     cargo test --workspace --locked >"$scratch/tests" 2>&1
     verdict "cargo test --workspace --locked" $? "$(grep -c ' ok$' "$scratch/tests") passed"
-    scripts/accept/3_names.py "$scratch/tests" || failed=1
+    scripts/accept/names.py "$scratch/tests" 3 || failed=1
 fi
 if wanted 2; then
     headline "2 DCTCP beside CUBIC"
