@@ -8,8 +8,6 @@ set -uo pipefail
 cd "$(dirname "$0")/../.."
 source scripts/accept/words.sh
 
-program=target/release/trunkline
-
 headline "build"
 cargo build --release --locked --quiet; verdict "release build" $?
 cargo build --locked --quiet; verdict "debug build" $?

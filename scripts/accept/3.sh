@@ -11,14 +11,7 @@ set -uo pipefail
 cd "$(dirname "$0")/../.."
 source scripts/accept/words.sh
 
-program=target/release/trunkline
 lines=" ${*:-1 2 3 4 5 6 7 8} "
-
-# Runs a published plan; its own bands and expectations judge it.
-plan() {
-    "$program" lab run "$1" --quiet --color never
-    verdict "lab run $1" $?
-}
 
 headline "build"
 cargo build --release --locked --quiet --workspace --bins --examples; verdict "release build" $?

@@ -1,6 +1,7 @@
 # What the scripts beside it have in common; they source it from the project's root.
 export CARGO_TERM_COLOR=never
 
+program=target/release/trunkline
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 failed=0
@@ -15,6 +16,12 @@ headline() { printf '\n== %s\n' "$1"; }
 
 # Whether a line is among those asked for.
 wanted() { [[ $lines == *" $1 "* ]]; }
+
+# Runs a published plan; its own bands and expectations judge it.
+plan() {
+    "$program" lab run "$1" --quiet --color never
+    verdict "lab run $1" $?
+}
 
 # The last word on a part, which is the exit code too.
 conclude() { # PART

@@ -17,7 +17,7 @@ use trunkline_core::frame::{Frame, LinkId};
 use trunkline_core::link::channel::Channel;
 use trunkline_core::queue::{Queue, SharedBuffer};
 use trunkline_core::time::{Duration, Instant};
-use trunkline_core::wire::mac::Mac;
+use trunkline_core::wire::mac::MacAddress;
 use trunkline_core::work::{DropReason, Work};
 use trunkline_plan::network::Learning;
 
@@ -257,7 +257,7 @@ pub(crate) struct Fabric {
     /// The outgoing cables of each host.
     pub(crate) cards: Vec<Vec<usize>>,
     /// The Ethernet address of each machine.
-    pub(crate) macs: Vec<Mac>,
+    pub(crate) macs: Vec<MacAddress>,
     /// Where the plan's links to switches are plugged in, by their position in the plan.
     pub(crate) jacks: Vec<Option<Jack>>,
 }

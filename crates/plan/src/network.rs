@@ -10,7 +10,7 @@ use trunkline_core::queue::shared::Alpha;
 use trunkline_core::queue::{Limit, Sharing};
 use trunkline_core::time::Duration;
 use trunkline_core::units::BitRate;
-use trunkline_core::wire::mac::Mac;
+use trunkline_core::wire::mac::MacAddress;
 
 /// What a cable carries: untagged Ethernet frames.
 pub const ETHERNET: Framing = Framing { header: Header::Ethernet, ..Framing::PLAIN };
@@ -28,7 +28,7 @@ pub struct Machine {
     /// The bond of its cards, where it has several: `plug` is then the cable of the first.
     pub bond: Option<Cards>,
     /// Its Ethernet address, the same on all its cards; without one it follows from its place.
-    pub mac: Option<Mac>,
+    pub mac: Option<MacAddress>,
     /// How it behaves where stations ask each other for addresses.
     pub network: HostNetwork,
 }

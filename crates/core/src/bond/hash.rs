@@ -6,7 +6,7 @@
 //! here, and an ICMP error hashes as itself and not as the packet it quotes.
 
 use crate::wire::ipv4::Protocol;
-use crate::wire::mac::Mac;
+use crate::wire::mac::MacAddress;
 use crate::wire::{ipv4, ipv6};
 
 /// EtherType of IPv4.
@@ -67,9 +67,9 @@ impl HashPolicy {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct HashInputs<'p> {
     /// The card it is from.
-    pub src: Mac,
+    pub src: MacAddress,
     /// The card it is for.
-    pub dst: Mac,
+    pub dst: MacAddress,
     /// What it carries.
     pub ethertype: u16,
     /// The packet; its headers suffice.
@@ -78,7 +78,7 @@ pub struct HashInputs<'p> {
 
 impl<'p> HashInputs<'p> {
     /// An IP packet between two cards. What is of neither version hashes as a frame of no type.
-    pub fn of_packet(src: Mac, dst: Mac, packet: &'p [u8]) -> HashInputs<'p> {
+    pub fn of_packet(src: MacAddress, dst: MacAddress, packet: &'p [u8]) -> HashInputs<'p> {
         let ethertype = match packet.first().map(|byte| byte >> 4) {
             Some(4) => ETHERTYPE_IPV4,
             Some(6) => ETHERTYPE_IPV6,

@@ -7,7 +7,7 @@
 use crate::Context;
 use crate::frame::Frame;
 use crate::time::{Duration, Instant};
-use crate::wire::ethernet::MacAddress;
+use crate::wire::mac::MacAddress;
 use crate::work::DropReason;
 use std::collections::{BTreeMap, VecDeque};
 use std::net::Ipv4Addr;

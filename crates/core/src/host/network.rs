@@ -13,8 +13,9 @@ use super::udp::Sockets;
 use super::{DEADLINE_NETWORK, Host, InterfaceId};
 use crate::Context;
 use crate::time::{Duration, Instant};
-use crate::wire::ethernet::{self, MacAddress};
+use crate::wire::ethernet;
 use crate::wire::icmp_error;
+use crate::wire::mac::MacAddress;
 use std::net::Ipv4Addr;
 
 #[cfg(test)]

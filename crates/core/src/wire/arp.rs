@@ -3,7 +3,8 @@
 //! Deviations: other hardware and other protocols are refused.
 
 use super::Error;
-use super::ethernet::{EtherType, MacAddress};
+use super::ethernet::EtherType;
+use super::mac::MacAddress;
 use std::net::Ipv4Addr;
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 //! Deviations: a length where the type should be (IEEE 802.2 LLC) and a second tag are refused.
 
 use super::Error;
-use std::fmt;
+use super::mac::MacAddress;
 
 #[cfg(test)]
 mod tests;
@@ -26,42 +26,6 @@ const TAG: EtherType = EtherType(0x8100);
 const TAG_VLAN: u16 = 0x0fff;
 /// The VLAN that no frame belongs to (IEEE 802.1Q, 9.6).
 const VLAN_RESERVED: u16 = 0x0fff;
-
-/// The address of an Ethernet station, or of several.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
-pub struct MacAddress(pub [u8; 6]);
-
-impl MacAddress {
-    /// Everybody on the cable.
-    pub const BROADCAST: MacAddress = MacAddress([0xff; 6]);
-    /// Nobody: what stands where an address is not known (RFC 826).
-    pub const UNKNOWN: MacAddress = MacAddress([0; 6]);
-
-    /// The address of station `number` of those that we make up: locally administered, one station's.
-    pub const fn local(number: u32) -> MacAddress {
-        let [a, b, c, d] = number.to_be_bytes();
-        MacAddress([0x02, 0, a, b, c, d])
-    }
-
-    /// Whether it is everybody's.
-    #[inline]
-    pub fn is_broadcast(self) -> bool {
-        self == MacAddress::BROADCAST
-    }
-
-    /// Whether it is that of several stations, or of all.
-    #[inline]
-    pub const fn is_group(self) -> bool {
-        self.0[0] & 1 == 1
-    }
-}
-
-impl fmt::Display for MacAddress {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [a, b, c, d, e, g] = self.0;
-        write!(f, "{a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{g:02x}")
-    }
-}
 
 /// What a frame carries, by its assigned number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]

@@ -5,7 +5,8 @@ use std::net::Ipv4Addr;
 use trunkline_core::Context;
 use trunkline_core::frame::Frame;
 use trunkline_core::host::Subnet;
-use trunkline_core::wire::ethernet::{MacAddress, View};
+use trunkline_core::wire::ethernet::View;
+use trunkline_core::wire::mac::MacAddress;
 use trunkline_plan::model::Plan;
 use trunkline_plan::network::Resolution;
 

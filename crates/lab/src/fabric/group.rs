@@ -10,12 +10,12 @@ use std::net::Ipv4Addr;
 use trunkline_core::Context;
 use trunkline_core::bond::{HashInputs, HashPolicy};
 use trunkline_core::frame::{Frame, LinkChange};
-use trunkline_core::wire::mac::Mac;
+use trunkline_core::wire::mac::MacAddress;
 
 /// The first bytes of an address that nobody has given: it is administered locally (IEEE 802).
 const LOCAL: [u8; 2] = [0x02, 0x00];
 /// The address of no card.
-const NOBODY: Mac = Mac([0; 6]);
+const NOBODY: MacAddress = MacAddress([0; 6]);
 
 /// Ports that are one towards a machine.
 pub(crate) struct Group {
@@ -112,9 +112,9 @@ impl Fabric {
 }
 
 /// The Ethernet address that follows from an IPv4 address.
-pub(crate) fn mac_of(address: Ipv4Addr) -> Mac {
+pub(crate) fn mac_of(address: Ipv4Addr) -> MacAddress {
     let [a, b, c, d] = address.octets();
-    Mac([LOCAL[0], LOCAL[1], a, b, c, d])
+    MacAddress([LOCAL[0], LOCAL[1], a, b, c, d])
 }
 
 #[cfg(test)]
@@ -125,7 +125,7 @@ mod tests {
     fn flows_of_a_port_without_carrier_take_the_others() {
         let mut group = Group::new([4, 7].into_iter(), Some(HashPolicy::Layer2));
         let frame = |last| {
-            let (src, dst) = (mac_of(Ipv4Addr::new(10, 128, 0, last)), Mac([0; 6]));
+            let (src, dst) = (mac_of(Ipv4Addr::new(10, 128, 0, last)), MacAddress([0; 6]));
             HashInputs { src, dst, ethertype: 0x0800, packet: &[] }
         };
         let ports = |group: &Group| [1, 2, 3].map(|last| group.choose(&frame(last)));
@@ -141,7 +141,12 @@ mod tests {
     #[test]
     fn a_switch_that_knows_no_group_takes_the_first_port_with_a_carrier() {
         let mut group = Group::new([4, 7].into_iter(), None);
-        let frame = HashInputs { src: Mac([0; 6]), dst: Mac([1; 6]), ethertype: 1, packet: &[] };
+        let frame = HashInputs {
+            src: MacAddress([0; 6]),
+            dst: MacAddress([1; 6]),
+            ethertype: 1,
+            packet: &[],
+        };
         assert_eq!(group.choose(&frame), Some(4));
         group.handle_link(4, LinkChange::Down);
         assert_eq!(group.choose(&frame), Some(7));

@@ -16,7 +16,7 @@ use trunkline_core::queue::shared::Alpha;
 use trunkline_core::queue::{Limit, Sharing};
 use trunkline_core::time::Duration;
 use trunkline_core::units::BitRate;
-use trunkline_core::wire::mac::Mac;
+use trunkline_core::wire::mac::MacAddress;
 
 const POLICIES: [(&str, ()); 1] = [("dynamic-threshold", ())];
 const SHARINGS: [(&str, Sharing); 2] = [("drr", Sharing::Drr), ("strict", Sharing::Strict)];
@@ -340,12 +340,13 @@ fn machine(
 }
 
 /// The address of one card.
-fn mac(node: &Node) -> Taken<Mac> {
+fn mac(node: &Node) -> Taken<MacAddress> {
     let unfit = |message| Unfit::new(message, "six bytes such as \"00:0e:0c:00:00:01\"");
-    let mac = Mac::parse(&reader::text(node)?).ok_or_else(|| unfit("is no Ethernet address"))?;
-    match mac.is_one_card() {
-        true => Ok(mac),
-        false => Err(unfit("is the address of a group, not of one card")),
+    let mac =
+        MacAddress::parse(&reader::text(node)?).ok_or_else(|| unfit("is no Ethernet address"))?;
+    match mac.is_group() {
+        true => Err(unfit("is the address of a group, not of one card")),
+        false => Ok(mac),
     }
 }
 

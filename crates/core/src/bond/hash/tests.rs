@@ -1,7 +1,7 @@
 use super::*;
 
-const fn mac(last: u8) -> Mac {
-    Mac([0, 0x0e, 0x0c, 0, 0, last])
+const fn mac(last: u8) -> MacAddress {
+    MacAddress([0, 0x0e, 0x0c, 0, 0, last])
 }
 
 /// A packet of IPv4 from 10.0.0.1 to 10.0.0.2 that carries `upper`.

@@ -13,7 +13,8 @@ use crate::queue::Limit;
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
 use crate::units::BitRate;
-use crate::wire::ethernet::{HEADER_LEN, MTU, MacAddress, View};
+use crate::wire::ethernet::{HEADER_LEN, MTU, View};
+use crate::wire::mac::MacAddress;
 use std::collections::VecDeque;
 use std::net::Ipv4Addr;
 
