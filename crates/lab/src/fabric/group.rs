@@ -12,8 +12,6 @@ use trunkline_core::bond::{HashInputs, HashPolicy};
 use trunkline_core::frame::{Frame, LinkChange};
 use trunkline_core::wire::mac::MacAddress;
 
-/// The first bytes of an address that nobody has given: it is administered locally (IEEE 802).
-const LOCAL: [u8; 2] = [0x02, 0x00];
 /// The address of no card.
 const NOBODY: MacAddress = MacAddress([0; 6]);
 
@@ -113,8 +111,7 @@ impl Fabric {
 
 /// The Ethernet address that follows from an IPv4 address.
 pub(crate) fn mac_of(address: Ipv4Addr) -> MacAddress {
-    let [a, b, c, d] = address.octets();
-    MacAddress([LOCAL[0], LOCAL[1], a, b, c, d])
+    MacAddress::local(u32::from(address))
 }
 
 #[cfg(test)]
