@@ -12,9 +12,6 @@ use trunkline_core::bond::{HashInputs, HashPolicy};
 use trunkline_core::frame::{Frame, LinkChange};
 use trunkline_core::wire::mac::MacAddress;
 
-/// The address of no card.
-const NOBODY: MacAddress = MacAddress([0; 6]);
-
 /// Ports that are one towards a machine.
 pub(crate) struct Group {
     /// In the order of the machine's cards; with the state of each.
@@ -93,10 +90,10 @@ impl Fabric {
         let Some(group) = groups.iter().find(|group| group.has(known)) else {
             return Some(known);
         };
-        let mac = |machine: usize| self.macs.get(machine).copied().unwrap_or(NOBODY);
+        let mac = |machine: usize| self.macs.get(machine).copied().unwrap_or(MacAddress::UNKNOWN);
         let dst = match destination(cx, frame) {
             Destination::Machine(machine) => mac(machine),
-            Destination::All => NOBODY,
+            Destination::All => MacAddress::UNKNOWN,
         };
         group.choose(&HashInputs::of_packet(mac(source(cx, frame)), dst, cx.frames.bytes(frame)))
     }
