@@ -189,8 +189,12 @@ impl<'t> Section<'t> {
                 true => format!("`{key}` is not in this version"),
                 false => format!("unknown key `{key}`"),
             };
-            problems
-                .push(Problem::new(entry.place, self.key(key), message).names(key, &self.asked));
+            let problem = Problem::new(entry.place, self.key(key), message).names(key, &self.asked);
+            let meant = problem.nearest.as_deref().filter(|key| self.table.node(key).is_none());
+            if let Some(meant) = meant {
+                problems.withdraw_missing(&self.key(meant), meant);
+            }
+            problems.push(problem);
         }
     }
 }
