@@ -89,7 +89,7 @@ fn a_host_with_no_return_path_is_refused_with_the_reason() {
         let way = if direction == "down" { "up" } else { "down" };
         for part in [
             &format!("`{here}` could only receive and `{there}` only send"),
-            &format!("no member carries from `{here}`, so nothing is ever answered"),
+            &format!("no member carries from `{here}` to `{there}`, so there is no return path"),
             &format!("a member with direction = \"{way}\""),
             "a member with direction = \"both\"",
         ] {

@@ -318,7 +318,7 @@ fn owners<'n>(scope: &'n Scope, flows: &[Option<Flow>]) -> Vec<(&'n str, Owner)>
         "bond" => Owner::Bond,
         "chip" => Owner::Chip,
         "switch" => Owner::Switch,
-        "host" if scope.slow.iter().any(|slow| slow.name == name) => Owner::Slow,
+        "host" if scope.with_cpu.iter().any(|slow| slow == name) => Owner::Slow,
         "host" => Owner::Machine,
         "group" => Owner::Group,
         "segment" => Owner::Segment,

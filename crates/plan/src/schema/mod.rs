@@ -23,6 +23,7 @@ mod serial;
 mod service;
 mod station;
 mod tcp;
+mod topology;
 mod tunnel;
 
 use crate::cpu::SlowHost;
@@ -73,8 +74,13 @@ struct Scope {
     names: Vec<Named>,
     /// What the ports of switches are called: `SWITCH.HOST`.
     ports: Vec<String>,
-    /// Hosts with a cost table.
+    /// Hosts with a cost table, and the names of all that say `cpu`, wrong ones too.
     slow: Vec<SlowHost>,
+    with_cpu: Vec<String>,
+    /// Where each bond says its ends, by its name.
+    bond_places: Vec<(String, Place)>,
+    /// Whether bonds were left out because one is wrong.
+    lacks_bonds: bool,
 }
 
 impl Scope {
@@ -90,6 +96,12 @@ impl Scope {
             problems.push(problem.found(name).accepted(["a name of its own"]));
         }
         self.names.push(Named { kind, name: name.to_owned(), place });
+    }
+
+    /// Where a bond says its ends.
+    fn place_of_bond(&self, name: &str) -> Place {
+        let found = self.bond_places.iter().find(|(known, _)| known == name);
+        found.map_or(Place::default(), |(_, place)| *place)
     }
 
     /// The links an array of names and globs stands for, in order of enslaving for each glob.
@@ -164,6 +176,7 @@ pub(crate) fn plan(root: &Table, place: Place, problems: &mut Problems) -> Optio
         bonds.push(bond);
     }
     let bonds = all(bonds);
+    scope.lacks_bonds = bonds.is_none();
     let parts = bonds.as_deref().unwrap_or_default();
 
     let end_sections = top.section(problems, "end").map(|t| t.named(problems));
@@ -182,6 +195,10 @@ pub(crate) fn plan(root: &Table, place: Place, problems: &mut Problems) -> Optio
     top.later(&["peer", "output", "report"]);
     top.finish(problems);
 
+    topology::defaults_of_ends(&ends, parts, root, problems);
+    if let Some(lab) = &lab {
+        topology::defaults_of_machines((&ends, parts), lab, (&scope, root), problems);
+    }
     if let (Some(links), Some(lab)) = (&links, &lab) {
         cpu::check(&lab.slow, links, parts, root, problems);
     }
