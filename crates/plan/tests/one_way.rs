@@ -205,9 +205,9 @@ fn told(text: &str) -> String {
 #[test]
 fn a_transmit_only_end_is_refused_whatever_its_links_are() {
     let expected = "\
-p.toml:7:11: `near` could only receive and `far` only send: no member carries from `near` to `far`, so there is no \
+p.toml:8:11: `near` could only receive and `far` only send: no member carries from `near` to `far`, so there is no \
 return path and nothing is ever answered
- 7 | members = [\"l*\"]
+ 8 | members = [\"l*\"]
    |           ^^^^^^
    = accepted: a member with direction = \"up\", such as a telephone line, a member with direction = \"both\"
 ";
