@@ -184,6 +184,11 @@ impl Problems {
         self.0.len()
     }
 
+    /// Drops all but the first `told`.
+    pub(crate) fn truncate(&mut self, told: usize) {
+        self.0.truncate(told);
+    }
+
     /// Drops that the key of this path is missing: something misspelt stands in its place.
     pub(crate) fn withdraw_missing(&mut self, path: &str, key: &str) {
         let message = format!("`{key}` is missing");

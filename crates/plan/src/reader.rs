@@ -178,6 +178,14 @@ impl<'t> Section<'t> {
         self.later.extend_from_slice(keys);
     }
 
+    /// Whether a key that was not asked for was probably meant for one of `names`.
+    pub(crate) fn misspells(&self, names: &[&str]) -> bool {
+        let unknown = self.table.entries.iter().filter(|e| !self.asked.contains(&e.key.as_str()));
+        let mut nearest =
+            unknown.filter_map(|entry| crate::diagnostic::nearest(&entry.key, &self.asked));
+        nearest.any(|key| names.contains(&key.as_str()))
+    }
+
     /// Tells every key that was not asked for.
     pub(crate) fn finish(self, problems: &mut Problems) {
         for entry in &self.table.entries {

@@ -144,6 +144,35 @@ const CASES: &[(&str, &str, &[&str])] = &[
         "ends = [\"server\", \"to\"]",
         &["the links of bond `bond0` are ports of `tor`", "ends = [\"HOST\", \"tor\"]"],
     ),
+    ("members = [\"p*\"]\nmode", "members = [\"x*\"]\nmode", &["there is no link `x*`"]),
+    ("members = [\"p*\"]\nmode", "members = []\nmode", &["the bond has no members"]),
+    ("members = [\"p*\"], hash", "members = [\"x*\"], hash", &["there is no link `x*`"]),
+    (
+        "members = [\"p*\"], hash",
+        "members = [\"p0\"], hash",
+        &["not those of one bond that leads there"],
+    ),
+    ("ends = [\"server\", \"tor\"]", "ends = \"server\"", &["`ends` is not an array"]),
+    (
+        "ends = [\"server\", \"tor\"]",
+        "ends = [\"tor\", \"core\"]",
+        &["a second way between the switches"],
+    ),
+    ("ends = [\"server\", \"tor\"]", "ends = [\"s0\", \"tor\"]", &["`s0` is a segment"]),
+    ("name = \"tor\"\n", "", &["`name` is missing"]),
+    ("name = \"tor\"\n", "name = \"core\"\n", &["duplicate name `core`"]),
+    (
+        "[[lab.switch]]\nname = \"tor\"\n",
+        "[[lab.swich]]\nname = \"tor\"\n",
+        &["unknown key `swich`"],
+    ),
+    ("[[lab.router]]", "[[lab.ruter]]", &["unknown key `ruter`", "did you mean `router`?"]),
+    ("to = \"core\", rate = \"1gbit\"", "to = \"core\", rate = 1", &["`rate` has no unit"]),
+    (
+        "to = \"core\", rate = \"1gbit\"",
+        "to = \"core\", rte = \"1gbit\"",
+        &["did you mean `rate`?"],
+    ),
     // Segments and routers.
     ("rate = \"10mbit\"", "rate = \"10mbt\"", &["`rate`"]),
     ("arp = true", "arp = \"yes\"", &["true or false"]),
@@ -166,6 +195,8 @@ const CASES: &[(&str, &str, &[&str])] = &[
     ("segments = [\"s0\", \"s1\"]", "segmnts = [\"s0\", \"s1\"]", &["unknown key `segmnts`"]),
     ("gateway = \"r\"", "gateway = \"q\"", &["\"q\" is no router", "accepted: r"]),
     ("gateway = \"r\"", "gatway = \"r\"", &["did you mean `gateway`?"]),
+    ("segments = [\"s0\", \"s1\"]", "segments = [\"s0\"]", &["does not name two segments"]),
+    ("gateway = \"r\"", "gateway = \"r\", rules = \"bsd\"", &["`rules` \"bsd\" is unknown"]),
     // Processors.
     ("cpu = \"sun-3/60\"", "cpu = \"sun-3/6\"", &["is no cost table", "did you mean `sun-3/60`?"]),
     (
@@ -184,6 +215,18 @@ const CASES: &[(&str, &str, &[&str])] = &[
     ("kind = \"rpc\"", "kind = \"rcp\"", &["did you mean `rpc`?"]),
     ("kind = \"bulk\", bytes = \"1MB\"", "kind = \"bulk\", bytes = \"1M\"", &["`bytes`"]),
     ("what = \"file.goodput\"", "what = \"file.godput\"", &["did you mean `goodput`?"]),
+    ("to = \"server\"", "to = \"servr\"", &["did you mean `server`?"]),
+    ("from = \"client\"", "from = \"clint\"", &["did you mean `client`?"]),
+    ("flows = [\"file\"]", "flows = [\"fil\"]", &["there is no bulk flow `fil`"]),
+    ("core.client.queue_max", "core.client.queue_mx", &["did you mean `queue_max`?"]),
+    (
+        "core.client.queue_max",
+        "core.clint.queue_max",
+        &[
+            "names `core.clint`, which is no port of the switch `core`",
+            "did you mean `core.client`?",
+        ],
+    ),
     // Toggles and rows.
     (
         "on = { \"lab.flow.file.tcp.nagle\" = true }",

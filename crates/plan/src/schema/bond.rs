@@ -68,6 +68,9 @@ pub(super) fn bond(
     }
     s.later(&BOND_LATER);
     s.finish(problems);
+    if members.is_empty() {
+        return None;
+    }
     let tunnel::Facts { trunk, reorder, monitor, traffic, .. } = tunnel;
     let (ends, mode) = (ends?, modes);
     Some(Bond { name, ends, members, mode, mtu, max_slaves, trunk, reorder, monitor, traffic })

@@ -74,6 +74,8 @@ struct Scope {
     names: Vec<Named>,
     /// What the ports of switches are called: `SWITCH.HOST`.
     ports: Vec<String>,
+    /// Whether there may be more because what is behind them is wrong.
+    lacks_ports: bool,
     /// Hosts with a cost table, and the names of all that say `cpu`, wrong ones too.
     slow: Vec<SlowHost>,
     with_cpu: Vec<String>,
@@ -89,7 +91,7 @@ impl Scope {
     fn claim(&mut self, kind: &'static str, name: &str, place: Place, problems: &mut Problems) {
         if let Some(first) = self.names.iter().find(|n| n.name == name) {
             let message = match first.kind == kind {
-                true => format!("duplicate name `{name}`: two {kind}s have it"),
+                true => format!("duplicate name `{name}`: another {kind} has it already"),
                 false => format!("duplicate name `{name}`: a {} has it already", first.kind),
             };
             let problem = Problem::new(place.max(first.place), format!("{kind}.{name}"), message);

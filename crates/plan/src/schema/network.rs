@@ -61,7 +61,6 @@ pub(super) fn network(
     let names_of_segments = segments.iter().map(|segment| segment.name.clone()).collect();
     let mut network = Network { segments: names_of_segments, ..Network::default() };
     let routers = etiquette::routers(s, scope, segments, problems);
-    topology::bond_ends(bonds, scope, (&network.segments, &routers.names), problems);
     network.routers.clone_from(&routers.list);
     let (mut places, mut rates, mut group_places) = (Vec::new(), Vec::new(), Vec::new());
     let (place, count) = (sections.first().map_or(s.place, |s| s.place), sections.len());
@@ -78,60 +77,58 @@ pub(super) fn network(
         }
     }
     let is_sound = problems.len() == told;
+    let told = problems.len();
     network.is_partial =
         network.switches.len() < count || routers.is_partial() || scope.lacks_bonds;
     if network.switches.len() == count {
         topology::loops(&network.switches, &places, problems);
     }
+    topology::bond_ends(bonds, scope, (&network.segments, &routers.names), problems);
     let plugged = port_group::plugged((&names, &network.switches), (links, bonds), scope, problems);
     network.plugged = plugged.iter().map(|bond| bond.cards.bond).collect();
-    network.is_partial |= port_group::strays(&network.switches, bonds, scope, problems);
+    if is_sound {
+        port_group::strays(&network.switches, bonds, scope, problems);
+    }
+    network.is_partial |= !is_sound || problems.len() > told;
     let lacks = network.is_partial;
     let known = Known { names: &names, rates: &rates, plugged: &plugged, routers: &routers, lacks };
-    let mut described: Vec<String> = Vec::new();
-    for section in s.sections(problems, "host") {
-        described.extend(section.table().name().map(str::to_owned));
-        let is_plugged =
-            plugged.iter().any(|bond| Some(bond.name.as_str()) == section.table().name());
-        if !is_plugged && !lacks && cpu::is_end(&section, bonds) {
-            cpu::end(section, scope, problems);
+    hosts(s, (&mut network, segments), (&known, bonds), scope, problems);
+    for bond in &plugged {
+        let is_known = |kind| kind == "host" || lacks;
+        if scope.names.iter().any(|named| is_known(named.kind) && named.name == bond.name) {
             continue;
         }
-        let machine = machine(section, (&network, segments), &known, scope, problems);
-        network.is_partial |= machine.is_none();
-        network.machines.extend(machine);
-    }
-    for bond in plugged.iter().filter(|bond| !described.contains(&bond.name)) {
         scope.claim("host", &bond.name, place, problems);
         network.is_partial |= bond.cable.is_none();
-        let (name, cards) = (bond.name.clone(), Some(bond.cards.clone()));
-        let plug = bond.cable.map(Plug::Cable);
-        network.machines.extend(plug.map(|plug| Machine {
-            name,
-            plug,
-            bond: cards,
-            mac: None,
-            network: network::HostNetwork::default(),
-        }));
+        network.machines.extend(bond.machine());
     }
-    if is_sound && !network.is_partial {
-        port_group::check(&network.switches, &group_places, &plugged, bonds, place, problems);
+    scope.lacks_ports = network.is_partial;
+    if !network.is_partial {
+        port_group::check(&network.switches, &group_places, &plugged, bonds, scope, problems);
     }
-    scope.ports = port_names(&network, scope);
+    let machines = network.machines.iter();
+    scope.ports = machines.filter_map(|m| network::port_name(&network.switches, m)).collect();
     network
 }
 
-/// What the ports are called; all that they could be where something is missing.
-fn port_names(network: &Network, scope: &Scope) -> Vec<String> {
-    let of = |kind: &'static str| scope.names.iter().filter(move |named| named.kind == kind);
-    match network.is_partial {
-        true => of("switch")
-            .flat_map(|switch| of("host").map(|host| format!("{}.{}", switch.name, host.name)))
-            .collect(),
-        false => {
-            let machines = network.machines.iter();
-            machines.filter_map(|m| network::port_name(&network.switches, m)).collect()
+/// Reads the hosts that are described.
+fn hosts(
+    s: &mut Section<'_>,
+    (network, segments): (&mut Network, &[Segment]),
+    (known, bonds): (&Known<'_>, &[Bond]),
+    scope: &mut Scope,
+    problems: &mut Problems,
+) {
+    for section in s.sections(problems, "host") {
+        let is_plugged =
+            known.plugged.iter().any(|bond| Some(bond.name.as_str()) == section.table().name());
+        if !is_plugged && !known.lacks && cpu::is_end(&section, bonds) {
+            cpu::end(section, scope, problems);
+            continue;
         }
+        let machine = machine(section, (network, segments), known, scope, problems);
+        network.is_partial |= machine.is_none();
+        network.machines.extend(machine);
     }
 }
 

@@ -8,7 +8,7 @@ use super::topology::{LOOP, two_defaults};
 use super::{Scope, all};
 use crate::diagnostic::{Problem, Problems};
 use crate::model::{Bond, Link, LinkKind, Segment};
-use crate::network::{self, Cable, Cards, Machine, PortGroup, Switch};
+use crate::network::{self, Cable, Cards, HostNetwork, Machine, Plug, PortGroup, Switch};
 use crate::reader::{self, Section};
 use crate::source::Place;
 use trunkline_core::bond::{HashPolicy, Mode};
@@ -21,6 +21,15 @@ pub(super) struct Plugged {
     pub(super) cable: Option<Cable>,
     pub(super) cards: Cards,
     switch: usize,
+}
+
+impl Plugged {
+    /// The host, where the plan does not describe it.
+    pub(super) fn machine(&self) -> Option<Machine> {
+        let network = HostNetwork::default();
+        let (name, bond) = (self.name.clone(), Some(self.cards.clone()));
+        self.cable.map(|cable| Machine { name, plug: Plug::Cable(cable), bond, mac: None, network })
+    }
 }
 
 /// The groups of one switch, and where each stands.
@@ -153,15 +162,8 @@ fn cable(bond: &Bond, members: &[&Link], switch: usize) -> Result<Cable, String>
     Ok(Cable { to: switch, rate, delay: lab.delay, jitter: lab.jitter, mtu: bond.mtu })
 }
 
-/// Tells of bonds whose links are a group of ports at a switch, and whose ends are no switches. Answers whether
-/// there is one.
-pub(super) fn strays(
-    switches: &[Switch],
-    bonds: &[Bond],
-    scope: &Scope,
-    problems: &mut Problems,
-) -> bool {
-    let told = problems.len();
+/// Tells of bonds whose links are a group of ports at a switch, and whose ends are no switches.
+pub(super) fn strays(switches: &[Switch], bonds: &[Bond], scope: &Scope, problems: &mut Problems) {
     for bond in bonds {
         let is_switch = |end: &String| switches.iter().any(|switch| switch.name == *end);
         if bond.ends.iter().any(is_switch) {
@@ -182,7 +184,6 @@ pub(super) fn strays(
         let form = format!("ends = [\"HOST\", \"{}\"]", switch.name);
         problems.push(problem.found(bond.ends.join(" and ")).accepted([form]));
     }
-    problems.len() > told
 }
 
 /// Whether a group is of just these links.
@@ -196,9 +197,10 @@ pub(super) fn check(
     places: &[Vec<Place>],
     plugged: &[Plugged],
     bonds: &[Bond],
-    place: Place,
+    scope: &Scope,
     problems: &mut Problems,
 ) {
+    let mut wrong: Vec<usize> = Vec::new();
     let has_members = |group: &PortGroup, bond: &Plugged| is_of(group, &bond.cards.links);
     for (index, (switch, places)) in switches.iter().zip(places).enumerate() {
         for (group, place) in switch.groups.iter().zip(places) {
@@ -211,10 +213,11 @@ pub(super) fn check(
                 let key = format!("lab.switch.{}.trunk.members", switch.name);
                 let form = format!("[bond.NAME] with ends = [\"HOST\", \"{}\"]", switch.name);
                 problems.push(Problem::new(*place, key, message).accepted([form]));
+                wrong.push(index);
             }
         }
     }
-    for plugged in plugged {
+    for plugged in plugged.iter().filter(|plugged| !wrong.contains(&plugged.switch)) {
         let (bond, switch) = (&bonds[plugged.cards.bond], &switches[plugged.switch]);
         let needs_none = bond.mode[plugged.cards.end] == Mode::ActiveBackup;
         let has_group = switch.groups.iter().any(|group| has_members(group, plugged));
@@ -226,7 +229,8 @@ pub(super) fn check(
             let key = format!("lab.switch.{}.trunk", switch.name);
             let forms =
                 ["trunk = { members = […], hash = \"layer2\" }", "mode = \"active-backup\""];
-            problems.push(Problem::new(place, key, message).accepted(forms));
+            problems
+                .push(Problem::new(scope.place_of_bond(&bond.name), key, message).accepted(forms));
         }
     }
 }
