@@ -87,16 +87,14 @@ fn add_routes(plan: &Plan, host: &mut Host, own: &[usize], itself: Option<usize>
             if Some(nth) == itself || !next.segments.contains(&segment) {
                 continue;
             }
-            let others: Vec<_> = without(plan, segment);
-            for &beyond in next.segments.iter().filter(|beyond| **beyond != segment) {
-                for to in reach(&others, beyond) {
-                    let gateway = router_address(plan, segment, nth);
-                    let to = station_address(to, 0);
-                    let Some(interface) = card_on(host, segment) else { continue };
-                    let route = Route { to, gateway: Some(gateway), interface, metric: 1 };
-                    let added = host.add_route(route);
-                    assert!(added.is_ok(), "there is one way to a segment");
-                }
+            // Its other cards lead to each other, and so the first of them to all there is.
+            let beyond = next.segments.iter().copied().find(|beyond| *beyond != segment);
+            for to in beyond.into_iter().flat_map(|beyond| reach(&without(plan, segment), beyond)) {
+                let gateway = Some(router_address(plan, segment, nth));
+                let to = station_address(to, 0);
+                let Some(interface) = card_on(host, segment) else { continue };
+                let added = host.add_route(Route { to, gateway, interface, metric: 1 });
+                assert!(added.is_ok(), "the plan has one way to a segment");
             }
         }
     }
