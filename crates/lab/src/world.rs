@@ -637,6 +637,9 @@ impl World {
         for host in &self.hosts {
             host.check_invariants();
         }
+        for machine in self.machines.iter().flatten() {
+            machine.check_invariants();
+        }
     }
 }
 

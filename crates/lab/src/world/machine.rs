@@ -4,6 +4,7 @@ use super::{Source, World};
 use crate::cpu::ledger::{Counts, Packet};
 use crate::cpu::{Job, Machine};
 use std::collections::VecDeque;
+use trunkline_core::Context;
 use trunkline_core::frame::{Frame, LinkId};
 use trunkline_core::link::channel::Started;
 use trunkline_core::time::Duration;
@@ -201,17 +202,24 @@ impl World {
 
     fn take_packet(&mut self, host: usize, job: Job, link: LinkId) -> Option<Duration> {
         let machine = self.machines[host].as_mut().filter(|machine| machine.has_room(link))?;
+        let price =
+            |cx: &Context, frame| Packet::read(cx.frames.bytes(frame), cx.frames.len(frame));
+        if let Some(frame) = machine.take_beyond(link) {
+            return Some(machine.hand_over(job, link, frame, price(&self.cx, frame)));
+        }
         self.burst.clear();
         let before = Counts::of(&self.cx.work);
         self.hosts[host].poll_transmit(self.now, &mut self.cx, link, &mut self.burst);
         let mut cost = None;
         let mut bytes = 0;
         for frame in &self.burst.frames {
-            let len = self.cx.frames.len(*frame);
-            let packet = Packet::read(self.cx.frames.bytes(*frame), len);
-            let handed = machine.hand_over(job, link, *frame, packet);
+            bytes += self.cx.frames.len(*frame) as u64;
+            if !machine.has_room(link) {
+                machine.put_beyond(link, *frame);
+                continue;
+            }
+            let handed = machine.hand_over(job, link, *frame, price(&self.cx, *frame));
             cost = Some(cost.unwrap_or(Duration::ZERO) + handed);
-            bytes += len as u64;
         }
         if cost.is_some() && !self.has_several_cards(host) {
             // It is the driver's now, whose queue decides when there is room for the next.
