@@ -150,16 +150,15 @@ fn packet(script: &mut Script<'_>, heard: &Heard, (kind, own): (u8, Ipv4Addr)) -
     let dst = mostly(script, own, &ADDRESSES);
     let addresses = Addresses::V4 { src, dst };
     let (protocol, payload) = match kind {
-        1 | 2 => (Protocol::UDP, datagram(script, &addresses)),
+        1 => (Protocol::UDP, datagram(script, &addresses)),
+        2 => (Protocol::UDP, first_piece(script, &addresses)),
         3 => (Protocol::ICMP, message(script, heard)),
-        4 => {
-            (pick(script, &[Protocol::UDP, Protocol::TCP]), vec![0; usize::from(script.byte()) * 8])
-        }
+        4 => (Protocol::UDP, vec![0; PIECE * usize::from(1 + script.byte() / 240)]),
         _ => (Protocol::TCP, segment(script, heard, (src, dst))),
     };
     let part = match kind {
         2 | 4 => {
-            let place = script.byte() % PIECES;
+            let place = if kind == 2 { 0 } else { script.byte() % PIECES };
             let more = mostly(script, place + 1 < PIECES, &[true, false]);
             Fragment { offset: u16::from(place) * PIECE as u16, more }
         }
@@ -188,6 +187,15 @@ fn datagram(script: &mut Script<'_>, addresses: &Addresses) -> Vec<u8> {
     let mut bytes = vec![0; udp::HEADER_LEN];
     udp::Repr { src_port: 520, dst_port }.emit(&mut bytes, &payload, 0, addresses);
     bytes.extend(payload);
+    bytes
+}
+
+/// The first piece of a datagram of zeros.
+fn first_piece(script: &mut Script<'_>, addresses: &Addresses) -> Vec<u8> {
+    let dst_port = pick(script, &[BOUND[0], BOUND[1], 9]);
+    let mut bytes = vec![0; PIECE];
+    let zeros = (PIECE * usize::from(PIECES) - udp::HEADER_LEN) as u32;
+    udp::Repr { src_port: 520, dst_port }.emit(&mut bytes, &[], zeros, addresses);
     bytes
 }
 

@@ -216,8 +216,3 @@ fn simulate_theme(plan: &Plan, seed: u64, outcome: Outcome) -> Result<Case, Stri
     laws::check(plan, &world, outcome)?;
     case
 }
-
-/// SCRATCH
-pub fn text_of(seed: u64) -> String {
-    themes::draw(seed).map(|d| d.text).unwrap_or_else(|e| e)
-}

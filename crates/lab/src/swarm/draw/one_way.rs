@@ -3,8 +3,18 @@
 use super::draft::Draft;
 use super::segments::over_bond;
 
+/// A bond whose ends take what comes by any way that an answer could go.
+pub(super) fn loose(d: &mut Draft) {
+    cable(d, &["off", "loose"]);
+}
+
+/// A bond whose ends may want the very way back, which a link that carries one way never is.
+pub(super) fn strict(d: &mut Draft) {
+    cable(d, &["off", "loose", "strict"]);
+}
+
 /// A bond of downward and upward links, between a home and a head end.
-pub(super) fn cable(d: &mut Draft) {
+fn cable(d: &mut Draft, filters: &[&str]) {
     let downs = d.between(1, 2);
     for at in 0..downs {
         down(d, at);
@@ -27,7 +37,7 @@ pub(super) fn cable(d: &mut Draft) {
     ));
     for end in ["home", "head"] {
         if d.one_in(2) {
-            let filter = d.pick(&["off", "loose"]);
+            let filter = d.pick(filters);
             d.line(&format!("[end.{end}]\ntype = \"route\"\nrp_filter = \"{filter}\""));
         }
     }

@@ -26,7 +26,7 @@ pub(in crate::swarm) struct Theme {
 }
 
 /// All of them, each as likely as the others.
-const THEMES: [Theme; 9] = [
+const THEMES: [Theme; 10] = [
     Theme { name: "segment", outcome: Outcome::Delivered, draw: segments::alone },
     Theme { name: "routers", outcome: Outcome::Delivered, draw: segments::routed },
     Theme { name: "links on a segment", outcome: Outcome::Delivered, draw: segments::linked },
@@ -34,7 +34,8 @@ const THEMES: [Theme; 9] = [
     Theme { name: "unruly", outcome: Outcome::Bounded, draw: etiquette::unruly },
     Theme { name: "slow at a switch", outcome: Outcome::Delivered, draw: slow::switched },
     Theme { name: "slow at a bond", outcome: Outcome::Delivered, draw: slow::bonded },
-    Theme { name: "one way", outcome: Outcome::Delivered, draw: one_way::cable },
+    Theme { name: "one way", outcome: Outcome::Delivered, draw: one_way::loose },
+    Theme { name: "one way, strict", outcome: Outcome::Bounded, draw: one_way::strict },
     Theme { name: "trunks", outcome: Outcome::Delivered, draw: groups::trunked },
 ];
 
