@@ -3,6 +3,7 @@
 
 use crate::card::Card;
 use crate::fabric::address::{mac, station_address};
+use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 use trunkline_core::Context;
 use trunkline_core::host::{
@@ -87,17 +88,23 @@ fn add_routes(plan: &Plan, host: &mut Host, own: &[usize], itself: Option<usize>
             if Some(nth) == itself || !next.segments.contains(&segment) {
                 continue;
             }
-            // Its other cards lead to each other, and so the first of them to all there is.
-            let beyond = next.segments.iter().copied().find(|beyond| *beyond != segment);
-            for to in beyond.into_iter().flat_map(|beyond| reach(&without(plan, segment), beyond)) {
-                let gateway = Some(router_address(plan, segment, nth));
+            let Some(interface) = card_on(host, segment) else { continue };
+            let gateway = router_address(plan, segment, nth);
+            for to in behind(plan, nth, segment) {
                 let to = station_address(to, 0);
-                let Some(interface) = card_on(host, segment) else { continue };
-                let added = host.add_route(Route { to, gateway, interface, metric: 1 });
-                assert!(added.is_ok(), "the plan has one way to a segment");
+                let route = Route { to, gateway: Some(gateway), interface, metric: 1 };
+                let added = host.add_route(route);
+                assert!(added.is_ok(), "there is one way to a segment");
             }
         }
     }
+}
+
+/// The segments that a router leads to from one it is on: several where it joins more than two.
+fn behind(plan: &Plan, router: usize, segment: usize) -> BTreeSet<usize> {
+    let others: Vec<_> = without(plan, segment);
+    let next = others[router].segments.iter();
+    next.flat_map(|beyond| reach(&others, *beyond)).collect()
 }
 
 /// The routers as they are without those on a segment, which lies behind.

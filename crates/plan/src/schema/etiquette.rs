@@ -2,7 +2,7 @@
 //! each other for addresses.
 
 use super::topology::{self, two_defaults};
-use super::{Scope, lab};
+use super::{Scope, cpu, lab};
 use crate::diagnostic::{Problem, Problems, nearest};
 use crate::model::Segment;
 use crate::network::{HostNetwork, Plug, Resolution, Router};
@@ -156,6 +156,7 @@ pub(super) fn routers(
         let key = s.key("segments");
         let list = s.req(problems, "segments", "[\"SEGMENT\", \"SEGMENT\"]", list(segments));
         s.node("count");
+        cpu::cpu(&mut s, scope, problems);
         s.finish(problems);
         let (Some(name), Some(list)) = (name, list) else { continue };
         for pair in list.windows(2) {
