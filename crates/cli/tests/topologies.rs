@@ -65,13 +65,13 @@ const MISTAKES: &[(&str, &str, &str, &str)] = &[
     (
         "to = \"tor\", rate",
         "to = \"tro\", rate",
-        "39:15: `to` \"tro\" is no switch and no segment",
+        "38:15: `to` \"tro\" is no switch and no segment",
         "accepted: core, tor, s0, s1, s2",
     ),
     (
         "to = \"s0\"",
         "to = \"so\"",
-        "31:15: `to` \"so\" is no switch and no segment",
+        "30:15: `to` \"so\" is no switch and no segment",
         "accepted: core",
     ),
     (
@@ -83,13 +83,13 @@ const MISTAKES: &[(&str, &str, &str, &str)] = &[
     (
         "gateway = \"r\"",
         "gateway = [\"r\", \"q\"]",
-        "32:23: `gateway` names several routers, two default routes: nothing says which one a packet takes",
+        "31:23: `gateway` names several routers, two default routes: nothing says which one a packet takes",
         "gateway = \"ROUTER\"",
     ),
     (
         "link = { to = \"s1\" }",
         "link = { to = \"s2\" }",
-        "43:6: there is no path from `sun` to `far`",
+        "42:6: there is no path from `sun` to `far`",
         "link = { to = \"s2\", … } at both",
     ),
     (
@@ -101,14 +101,14 @@ const MISTAKES: &[(&str, &str, &str, &str)] = &[
     (
         "\"sun-3/60\"",
         "\"sun-3/61\"",
-        "38:7: `cpu` \"sun-3/61\" is no cost table",
+        "37:7: `cpu` \"sun-3/61\" is no cost table",
         "did you mean `sun-3/60`?",
     ),
 ];
 
 /// Text as it is compared: what wraps at the width of the terminal on one line.
 fn unwrapped(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+    text.split_whitespace().filter(|word| *word != "│").collect::<Vec<_>>().join(" ")
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn an_impossible_topology_is_one_error_with_its_reason() {
             let shown = unwrapped(&ran.stderr);
             assert!(shown.contains(&format!("bad.toml:{message}")), "{to}: {ran}");
             assert!(shown.contains(accepted), "{to}: {ran}");
-            assert_eq!(shown.matches("bad.toml:").count(), 1, "{to}: {ran}");
+            assert!(ran.stderr.ends_with("\n1 error\n"), "{to}: {ran}");
         }
     }
 }
