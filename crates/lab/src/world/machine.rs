@@ -34,6 +34,10 @@ impl World {
     /// A frame has come in from a segment at a host that takes time: who would take it was not known before,
     /// so the card's share of the bus is taken now.
     pub(super) fn machine_heard(&mut self, host: usize, link: LinkId, from: usize, frame: Frame) {
+        let has_room = self.machines[host].as_ref().is_some_and(|machine| machine.has_place());
+        if !has_room {
+            return self.machine_received(host, link, frame);
+        }
         let bytes = self.cx.frames.len(frame) as u64;
         let rate = self.fabric.cables[from].channel.config().rate;
         let lasts = Started::At(self.now + rate.time_for_bits(8 * bytes));
@@ -101,19 +105,35 @@ impl World {
             return false;
         };
         let Some((link, frame, interrupt)) = machine.next_arrived(now) else { return false };
+        // The same interrupt tells the driver what is out.
+        machine.free_places(now);
         let packet = Packet::read(self.cx.frames.bytes(frame), self.cx.frames.len(frame));
         let before = Counts::of(&self.cx.work);
         self.hosts[host].handle_frame(now, &mut self.cx, link, frame);
         let counts = Counts::of(&self.cx.work).since(before);
         let mut cost = interrupt + machine.ledger.received(packet, counts);
-        if !machine.is_sending() {
+        let is_sending = machine.is_sending();
+        self.tell_drivers(host);
+        if !is_sending {
             // The answer is sent before anything else.
             cost += self.fill_driver(host, Job::Interrupt).unwrap_or(Duration::ZERO);
         }
-        if let Some(machine) = &mut self.machines[host] {
-            machine.begin_interrupt(now, cost);
-        }
+        self.begin_work(host, Job::Interrupt, cost);
         true
+    }
+
+    /// Tells drivers at once what processes are told when they run.
+    fn tell_drivers(&mut self, host: usize) {
+        if !self.has_driver(host) {
+            return;
+        }
+        while let Some(event) = self.hosts[host].poll_event() {
+            let mut apps = 0..self.apps.len();
+            let is_taken = apps.any(|app| self.apps[app].is_driver() && self.offer(app, host, &event));
+            if let (false, Some(machine)) = (is_taken, &mut self.machines[host]) {
+                machine.tell(event);
+            }
+        }
     }
 
     /// Lets the core do what is most urgent when the processor is free: what was put off, cards that have
@@ -133,11 +153,31 @@ impl World {
             self.note_built(host, before);
             return true;
         }
-        let cost = self.run_processes(host).or_else(|| self.fill_driver(host, Job::Process));
-        if let (Some(cost), Some(machine)) = (cost, &mut self.machines[host]) {
-            machine.begin(now, cost);
+        if let Some(cost) = self.run_processes(host) {
+            self.begin_work(host, Job::Process, cost);
+            return true;
+        }
+        // What a driver sends is not put off by what comes in.
+        let job = if self.has_driver(host) { Job::Interrupt } else { Job::Process };
+        let cost = self.fill_driver(host, job);
+        if let Some(cost) = cost {
+            self.begin_work(host, job, cost);
         }
         cost.is_some()
+    }
+
+    fn begin_work(&mut self, host: usize, job: Job, cost: Duration) {
+        let now = self.now;
+        match (&mut self.machines[host], job) {
+            (Some(machine), Job::Process) => machine.begin(now, cost),
+            (Some(machine), Job::Interrupt) => machine.begin_interrupt(now, cost),
+            (None, _) => {}
+        }
+    }
+
+    /// Whether a part of a driver runs on a host.
+    fn has_driver(&self, host: usize) -> bool {
+        self.apps.iter().any(|app| app.is_driver() && app.hosts().contains(&host))
     }
 
     /// What the core has built since is owed for.
