@@ -140,7 +140,7 @@ pub const GROUP: [&str; 8] = [
 ];
 /// Metrics of a switch's port.
 pub const PORT: [&str; 6] = ["rate", "utilisation", "dropped", "marked", "queue_mean", "queue_max"];
-/// Metrics of a host with a cost table.
+/// Metrics of a host or router with a cost table.
 pub const HOST: [&str; 6] = ["cpu", "bus", "protocol_share", "interrupts", "wakeups", "overruns"];
 /// Metrics of a segment.
 pub const SEGMENT: [&str; 11] = [
@@ -175,6 +175,8 @@ pub(crate) enum Owner {
     Group,
     Segment,
     Router,
+    /// A router with a cost table.
+    SlowRouter,
     Rpc,
     Rip,
     Heartbeat,
@@ -219,7 +221,7 @@ impl Owner {
             Owner::Group => "group",
             Owner::Bulk | Owner::Streams => "bulk flow",
             Owner::Segment => "segment",
-            Owner::Router => "router",
+            Owner::Router | Owner::SlowRouter => "router",
             Owner::Rpc => "rpc flow",
             Owner::Rip => "rip flow",
             Owner::Heartbeat => "heartbeat flow",
@@ -240,6 +242,7 @@ impl Owner {
             Owner::Bond | Owner::Chip | Owner::Switch | Owner::Machine => Vec::new(),
             Owner::Segment => SEGMENT.to_vec(),
             Owner::Router => ROUTER.to_vec(),
+            Owner::SlowRouter => [&ROUTER[..], &HOST].concat(),
             Owner::Rpc => RPC.to_vec(),
             Owner::Rip => RIP.to_vec(),
             Owner::Heartbeat => HEARTBEAT.to_vec(),

@@ -121,3 +121,42 @@ fn mistakes_in_toggles_are_told_by_check() {
     let key = errors("[lab.toggle.x]\nof = { \"lab.seed\" = 1 }\n");
     assert!(key.contains("unknown key `of`"), "{key}");
 }
+
+/// Two segments and a router between them, with this `cpu`.
+fn router(cpu: &str) -> String {
+    format!(
+        "name = \"x\"\n[[lab.segment]]\nname = \"s\"\ncount = 2\nrate = \"10mbit\"\narp = true\n\
+         [[lab.host]]\nname = \"h\"\ncount = 2\nlink = {{ to = \"s{{i}}\" }}\n\
+         [[lab.router]]\nname = \"r\"\nsegments = [\"s0\", \"s1\"]\n{cpu}\n"
+    )
+}
+
+fn router_errors(cpu: &str) -> String {
+    let document = Document::parse("x.toml", router(cpu), &|_| Err(String::new()));
+    document.expect("TOML").check().to_string()
+}
+
+#[test]
+fn routers_have_processors_as_hosts_do() {
+    let text = router("cpu = { base = \"sun-3/60\", packet = \"100us\" }");
+    let document = Document::parse("x.toml", text, &|_| Err(String::new()));
+    let plan = document.and_then(|d| d.experiment()).and_then(|e| e.plan(0, None));
+    let slow = plan.unwrap_or_else(|errors| panic!("{errors}")).lab.slow;
+    assert_eq!((slow.len(), slow[0].name.as_str()), (1, "r"));
+    assert_eq!(slow[0].costs.value(Item::Packet), 100_000);
+    let unknown = router_errors("cpu = \"sun-3/6\"");
+    assert!(unknown.contains("did you mean `sun-3/60`?"), "{unknown}");
+    let missing = router_errors("cpu = { packet = \"100us\" }");
+    assert!(missing.contains("`driver_queue` is missing"), "{missing}");
+    assert!(!missing.contains("`packet` is missing"), "{missing}");
+}
+
+#[test]
+fn metrics_of_a_routers_processor_need_one() {
+    let expect = "[[lab.expect]]\nwhat = \"r.cpu\"\nmin = 0\n";
+    assert_eq!(router_errors(&format!("cpu = \"modern\"\n{expect}")), "");
+    let without = router_errors(expect);
+    assert!(without.contains("names `cpu`, which is no metric of the router `r`"), "{without}");
+    let forwarded = expect.replace("r.cpu", "r.forwarded");
+    assert_eq!(router_errors(&format!("cpu = \"modern\"\n{forwarded}")), "");
+}

@@ -1,7 +1,7 @@
 //! `network` of a `[[lab.host]]`, and `[[lab.router]]`: what hosts and routers do on segments whose stations ask
 //! each other for addresses.
 
-use super::{Scope, lab};
+use super::{Scope, cpu, lab};
 use crate::diagnostic::{Problem, Problems, nearest};
 use crate::model::Segment;
 use crate::network::{HostNetwork, Plug, Resolution, Router};
@@ -94,6 +94,7 @@ pub(super) fn routers(
         let key = s.key("segments");
         let list = s.req(problems, "segments", "[\"SEGMENT\", \"SEGMENT\"]", list(segments));
         s.node("count");
+        cpu::cpu(&mut s, scope, problems);
         s.finish(problems);
         let (Some(name), Some(list)) = (name, list) else { continue };
         for pair in list.windows(2) {

@@ -313,15 +313,17 @@ fn range(node: &Node) -> Taken<[f64; 2]> {
 
 /// Everything a metric can be asked of. A flow that is wrong may have any flow's metric.
 fn owners<'n>(scope: &'n Scope, flows: &[Option<Flow>]) -> Vec<(&'n str, Owner)> {
+    let is_slow = |name: &str| scope.slow.iter().any(|slow| slow.name == name);
     let owner = |name: &str, kind: &str| match kind {
         "link" => Owner::Link,
         "bond" => Owner::Bond,
         "chip" => Owner::Chip,
         "switch" => Owner::Switch,
-        "host" if scope.slow.iter().any(|slow| slow.name == name) => Owner::Slow,
+        "host" if is_slow(name) => Owner::Slow,
         "host" => Owner::Machine,
         "group" => Owner::Group,
         "segment" => Owner::Segment,
+        "router" if is_slow(name) => Owner::SlowRouter,
         "router" => Owner::Router,
         _ => {
             let flow = flows.iter().flatten().find(|f| f.name == name);
