@@ -135,7 +135,8 @@ impl World {
         }
         while let Some(event) = self.hosts[host].poll_event() {
             let mut apps = 0..self.apps.len();
-            let is_taken = apps.any(|app| self.apps[app].is_driver() && self.offer(app, host, &event));
+            let is_taken =
+                apps.any(|app| self.apps[app].is_driver() && self.offer(app, host, &event));
             if let (false, Some(machine)) = (is_taken, &mut self.machines[host]) {
                 machine.tell(event);
             }
