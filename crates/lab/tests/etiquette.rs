@@ -1,5 +1,5 @@
-//! Broadcast storms of hosts that take time, with other seeds than the plans' own: tests BST-1 to BST-4 of the
-//! reference, whose mechanism the core tests by itself.
+//! Broadcast storms of hosts that take time, with other seeds than the plans' own: tests BST-1 to BST-4 of
+//! the reference, whose mechanism the core tests by itself.
 
 use trunkline_lab::experiment::{self, Options};
 use trunkline_lab::library;

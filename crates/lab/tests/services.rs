@@ -1,4 +1,4 @@
-//! What runs over datagrams: calls of a server, routes told to everybody, and members that listen for each other.
+//! What runs over datagrams: calls of a server, routes told to all, and members that hear each other.
 
 use trunkline_lab::experiment::{self, Options};
 use trunkline_lab::result::ResultDocument;
@@ -127,8 +127,8 @@ fn a_member_leaves_exactly_when_its_patience_is_over() {
     }
 }
 
-/// A host that tells everybody something every 1.9 ms, and two members of a cluster that need longer for it. One
-/// of them is a little quicker, so that they do not fall into step.
+/// A host that tells everybody something every 1.9 ms, and two members of a cluster that need longer for it.
+/// One of them is a little quicker, so that they do not fall into step.
 fn flooded(more: &str) -> ResultDocument {
     let member = |nth: u32, packet: &str| {
         format!(

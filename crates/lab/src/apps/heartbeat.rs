@@ -2,6 +2,9 @@
 //! Ethernet. One that has heard nothing from another for too long can no longer know who is in, and leaves: a
 //! CLUEXIT bugcheck. The others are told by those who are left, and go on.
 //!
+//! It is part of a card's driver, as a VAX's port driver for clusters is: signs are heard when their frame is
+//! served, and no process has to run for them.
+//!
 //! Deviations: the signs are UDP datagrams to each member, where a VAXcluster has a protocol of its own.
 
 use super::Call;
