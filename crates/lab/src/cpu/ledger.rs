@@ -268,6 +268,13 @@ impl Ledger {
         per_byte(self.costs.value(Item::Bus), bytes)
     }
 
+    /// Asserts what must always hold.
+    pub(crate) fn check_invariants(&self) {
+        assert!(self.owed.iter().all(|owed| owed.segments > 0), "owed for no segment");
+        let chunk = self.costs.value(Item::Chunk).max(1);
+        assert!(self.ahead < chunk, "{} bytes copied ahead of a chunk of {chunk}", self.ahead);
+    }
+
     /// What is owed for a segment: bytes copied and bytes checksummed. For one that nobody has counted it is
     /// all that is in it.
     fn settle(&mut self, packet: Packet) -> (u64, u64) {

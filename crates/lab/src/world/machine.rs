@@ -228,7 +228,10 @@ impl World {
     }
 
     fn take_packet(&mut self, host: usize, job: Job, link: LinkId) -> Option<(Job, Duration)> {
-        self.machines[host].as_ref().filter(|machine| machine.has_room(link))?;
+        let machine = self.machines[host].as_mut().filter(|machine| machine.has_room(link))?;
+        if let Some(frame) = machine.take_beyond(link) {
+            return self.hand_over(host, job, link, frame, None);
+        }
         self.burst.clear();
         let before = Counts::of(&self.cx.work);
         self.hosts[host].poll_transmit(self.now, &mut self.cx, link, &mut self.burst);
@@ -236,13 +239,12 @@ impl World {
         let mut bytes = 0;
         for at in 0..self.burst.frames.len() {
             let frame = self.burst.frames[at];
-            let packet = self.leaving_packet(host, link, frame);
-            // What no process sends is sent as it came in: no frame that comes in puts it off.
-            let own = if packet.is_of_process() { job } else { Job::Interrupt };
-            let (job, cost) = taken.unwrap_or((own, Duration::ZERO));
-            let machine = self.machines[host].as_mut()?;
-            taken = Some((job, cost + machine.hand_over(job, link, frame, packet)));
             bytes += self.cx.frames.len(frame) as u64;
+            let machine = self.machines[host].as_mut()?;
+            match machine.has_room(link) {
+                true => taken = self.hand_over(host, job, link, frame, taken),
+                false => machine.put_beyond(link, frame),
+            }
         }
         if taken.is_some() && !self.shares_bond(host, link) {
             // It is the driver's now, whose queue decides when there is room for the next.
@@ -250,6 +252,23 @@ impl World {
         }
         self.note_built(host, before);
         taken
+    }
+
+    /// Hands a frame to the driver; answers in what job, and what that takes with what was `taken` before.
+    fn hand_over(
+        &mut self,
+        host: usize,
+        job: Job,
+        link: LinkId,
+        frame: Frame,
+        taken: Option<(Job, Duration)>,
+    ) -> Option<(Job, Duration)> {
+        let packet = self.leaving_packet(host, link, frame);
+        // What no process sends is sent as it came in: no frame that comes in puts it off.
+        let own = if packet.is_of_process() { job } else { Job::Interrupt };
+        let (job, cost) = taken.unwrap_or((own, Duration::ZERO));
+        let machine = self.machines[host].as_mut()?;
+        Some((job, cost + machine.hand_over(job, link, frame, packet)))
     }
 
     /// Whether a card is one of several of a bond, which has to know which of them has sent how much.
