@@ -204,14 +204,14 @@ fn simulate(plan: &Plan, seed: u64) -> Result<Case, String> {
 fn simulate_theme(plan: &Plan, seed: u64, outcome: Outcome) -> Result<Case, String> {
     let at_least = match outcome {
         Outcome::Delivered => WATCHED,
-        Outcome::Told | Outcome::Bounded => plan.lab.duration,
+        _ => plan.lab.duration,
     };
     let (world, ended) = run_world(plan, seed, Instant::ZERO + at_least, Checks::InTurn)?;
     world.check_invariants();
     world.check_frames().map_err(|what| format!("{what} at {}", world.now))?;
     let case = match outcome {
         Outcome::Delivered => check_delivery(plan, &world, ended),
-        Outcome::Told | Outcome::Bounded => delivery::check_content(plan, &world),
+        _ => delivery::check_content(plan, &world),
     };
     laws::check(plan, &world, outcome)?;
     case

@@ -58,6 +58,23 @@ pub(super) fn unruly(d: &mut Draft) {
     d.flow("s0h*", "s0h0", &app);
 }
 
+/// Two hosts that pass on what they take for somebody's, one that says everybody has that address, and careful
+/// ones: what is told goes round between the two until its hops are used up.
+pub(super) fn circling(d: &mut Draft) {
+    segment(d, 0, "arp = true");
+    let careless = "network = { rules = \"bsd-4.2\", broadcast = \"zeros\", forwarding = true }";
+    let networks = ["", careless, careless, "network = { answers = \"everybody\" }", ""];
+    for host in 0..d.between(4, 5) {
+        let keys = [
+            format!("name = \"h{host}\"\nlink = {{ to = \"s0\" }}"),
+            networks[host as usize].to_owned(),
+        ];
+        d.table("lab.host", &keys);
+    }
+    let interval = d.between(1_000, 3_000);
+    d.flow("h0", "s0", &format!("kind = \"rip\", interval = \"{interval}ms\""));
+}
+
 /// A host with rules, whatever else it does.
 fn member(d: &mut Draft, (segment, host): (u64, u64), rules: &str) {
     let form = d.pick(&["ones", "zeros"]);
