@@ -43,7 +43,7 @@ pub(crate) struct Totals {
 /// What the processor does, by what may interrupt it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Job {
-    /// Serving an interrupt: nothing may.
+    /// Serving an interrupt, and passing packets on: nothing may.
     Interrupt,
     /// Anything else: a frame that comes in may.
     Process,
@@ -132,8 +132,8 @@ impl Machine {
     }
 
     /// Begins what takes `cost`.
-    pub(crate) fn begin(&mut self, now: Instant, cost: Duration) {
-        self.job = Job::Process;
+    pub(crate) fn begin(&mut self, now: Instant, job: Job, cost: Duration) {
+        self.job = job;
         self.processor.start(now, cost);
     }
 
