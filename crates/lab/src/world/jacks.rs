@@ -68,7 +68,7 @@ mod tests {
                     [[lab.switch]]\nname = \"w\"\ntrunk = { members = [\"p*\"] }\n\
                     [[lab.host]]\nname = \"other\"\nlink = { to = \"w\", rate = \"10mbit\" }\n\
                     [[lab.flow]]\nname = \"f\"\nfrom = \"h\"\nto = \"other\"\napp = { kind = \"bulk\" }\n\
-                    [[lab.fault]]\nlink = \"p1\"\ndown_at = \"1500ms\"\nup_after = \"2s\"\n";
+                    [[lab.fault]]\nlink = \"p1\"\ndown_at = \"1s\"\nup_after = \"2s\"\n";
         let document = Document::parse("t.toml", text, &|_| Err(String::new())).expect("TOML");
         let plan = document.experiment().and_then(|experiment| experiment.plan(0, None));
         let mut world = build::world(&plan.unwrap_or_else(|errors| panic!("{errors}")), 1);
