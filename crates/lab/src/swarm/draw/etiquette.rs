@@ -1,5 +1,5 @@
-//! Hosts with all the manners of broadcasts, good and bad: what is told to everybody alone on the cable, where
-//! those who keep RFC 1122 send no frame more, and those who do not while some try to work.
+//! Hosts with all the manners of broadcasts, good and bad: what is told to everybody, alone on the cable,
+//! where those who keep RFC 1122 send no frame more, and those who do not while some try to work.
 
 use super::draft::Draft;
 use super::segments::segment;
@@ -58,8 +58,8 @@ pub(super) fn unruly(d: &mut Draft) {
     d.flow("s0h*", "s0h0", &app);
 }
 
-/// Two hosts that pass on what they take for somebody's, one that says everybody has that address, and careful
-/// ones: what is told goes round between the two until its hops are used up.
+/// Two hosts that pass on what they take for somebody's, one that says everybody has that address, and
+/// careful ones: what is told goes round between the two until its hops are used up.
 pub(super) fn circling(d: &mut Draft) {
     segment(d, 0, "arp = true");
     let careless = "network = { rules = \"bsd-4.2\", broadcast = \"zeros\", forwarding = true }";
