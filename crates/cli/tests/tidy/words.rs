@@ -20,7 +20,8 @@ const PURE: &[&str] = &["crates/core/", "crates/lab/"];
 const PRINTS: &[&str] = &["crates/cli/", "benches/"];
 const UNSAFE: &[&str] =
     &["crates/live/", "crates/packetdrill/", "crates/core/src/wire/checksum/simd.rs"];
-const CLOCKS: &[&str] = &["crates/live/", "crates/cli/", "benches/src/versus.rs"];
+const CLOCKS: &[&str] =
+    &["crates/live/", "crates/cli/", "benches/src/versus.rs", "benches/src/machine.rs"];
 
 const LEFT_OVER: &str = "finish it or leave it out";
 const NO_CLOCK: &str = "time is an argument: take `now`";
