@@ -327,3 +327,28 @@ impl World {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::build;
+    use trunkline_core::time::{Duration, Instant};
+    use trunkline_plan::Document;
+
+    #[test]
+    fn a_driver_takes_of_a_burst_what_it_has_room_for() {
+        let text = "name = \"t\"\n[[link]]\nname = \"e\"\ncount = 2\nkind = \"ethernet\"\nrate = \"1gbit\"\n\
+                    [bond.b]\nends = [\"a\", \"z\"]\nmembers = [\"e*\"]\nmode = \"balance-rr\"\n\
+                    [[lab.host]]\nname = \"a\"\ncpu = { base = \"modern\", driver_queue = \"2p\" }\n\
+                    [[lab.flow]]\nname = \"f\"\nfrom = \"a\"\nto = \"z\"\n\
+                    app = { kind = \"bulk\", bytes = \"1MB\" }\n";
+        let document = Document::parse("t.toml", text, &|_| Err(String::new())).expect("TOML");
+        let plan = document.experiment().and_then(|experiment| experiment.plan(0, None));
+        let mut world = build::world(&plan.unwrap_or_else(|errors| panic!("{errors}")), 1);
+        world.start();
+        while world.step(Instant::ZERO + Duration::from_secs(9)) {
+            world.check_invariants();
+        }
+        world.check_frames().expect("no frame is lost or doubled");
+        assert!(world.apps.iter().all(crate::apps::App::is_done));
+    }
+}
