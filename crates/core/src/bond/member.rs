@@ -359,6 +359,7 @@ impl Member {
 
     /// Hands out a run of equal frames of at most [`RUN_TIME`], the last of which may be shorter, or one
     /// frame. `seal` gets each with the time it should be out, to put its header on.
+    #[inline]
     pub(super) fn transmit(
         &mut self,
         now: Instant,
