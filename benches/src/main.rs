@@ -1,9 +1,11 @@
 //! Instruction-count benchmarks: `trunkline-bench NAME N` runs N units of a workload and nothing else,
 //! `trunkline-bench` alone lists the workloads. Counted under callgrind for N and 2N units, the
 //! difference is the cost of N units without start-up: `scripts/bench-gate.sh` does that and compares
-//! with `benches/baseline.tsv`. `trunkline-bench versus ROUNDS` times our TCP and smoltcp in turns.
+//! with `benches/baseline.tsv`. `trunkline-bench versus ROUNDS` times our TCP and smoltcp in turns,
+//! `trunkline-bench machine` this machine, as a cost table for a plan.
 
 mod lab;
+mod machine;
 mod pick;
 mod smoltcp;
 mod tcp;
@@ -92,6 +94,10 @@ fn main() -> ExitCode {
             }
             ExitCode::SUCCESS
         }
+        ["machine"] => {
+            machine::run();
+            ExitCode::SUCCESS
+        }
         ["versus", rounds] => match rounds.parse() {
             Ok(rounds) => {
                 versus::run(rounds);
@@ -110,7 +116,7 @@ fn main() -> ExitCode {
                 (_, Err(_)) => refuse(&format!("{units:?} is not a number of units")),
             }
         }
-        _ => refuse("usage: trunkline-bench [NAME UNITS | versus ROUNDS]"),
+        _ => refuse("usage: trunkline-bench [NAME UNITS | versus ROUNDS | machine]"),
     }
 }
 

@@ -16,6 +16,13 @@ const PAYLOAD: usize = 1448;
 /// The time a segment takes from one end to the other.
 const HOP: Duration = Duration::from_micros(10);
 
+/// Whether the usual segments are taken by header prediction.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Prediction {
+    On,
+    Off,
+}
+
 /// Two ends that are connected.
 pub struct Pair {
     now: Instant,
@@ -47,9 +54,14 @@ fn parse(cx: &Context, frame: Frame) -> Segment {
 impl Pair {
     /// Two connections in ESTABLISHED, with the first part of slow start behind them.
     pub fn new() -> Pair {
+        Pair::with(Prediction::On)
+    }
+
+    fn with(prediction: Prediction) -> Pair {
         let mut cx = Context::new();
         let now = Instant::ZERO;
-        let config = Config::new(Profile::Modern, MTU);
+        let mut config = Config::new(Profile::Modern, MTU);
+        config.header_prediction = prediction == Prediction::On;
         let a = SocketAddr::from((Ipv4Addr::new(10, 0, 0, 1), 1000));
         let b = SocketAddr::from((Ipv4Addr::new(10, 0, 0, 2), 2000));
         let ours = Tuple { local: a, remote: b };
@@ -102,6 +114,27 @@ impl Pair {
 /// Both ends of one data segment and its share of an acknowledgment, real bytes, checksums on.
 pub fn segment(units: usize) {
     Pair::new().carry(units);
+}
+
+/// Both ends of one data segment and its share of an acknowledgment, without a byte in memory: no copy, and no
+/// checksum but the header's.
+pub fn elided(units: usize, prediction: Prediction) {
+    let mut pair = Pair::with(prediction);
+    let mut carried = 0;
+    while carried < units {
+        pair.now += HOP;
+        let space = pair.ends[0].send_space();
+        pair.ends[0].write(pair.now, Data::Elided(space.min(PAYLOAD * 64)));
+        carried += pair.exchange(0);
+        pair.ends[1].read(&mut pair.cx, usize::MAX, |chunk| {
+            black_box(chunk);
+        });
+        pair.now += HOP;
+        pair.exchange(1);
+        for end in &mut pair.ends {
+            while end.poll_event().is_some() {}
+        }
+    }
 }
 
 /// The receiver's part of predicted data segments, counted in [`take_predicted`] alone: no payload bytes

@@ -2,6 +2,7 @@
 //! of our own, timers and links that come and go. Nothing panics, the bond's invariants hold, and every
 //! frame is somewhere.
 
+use crate::script::Script;
 use trunkline_core::Context;
 use trunkline_core::bond::trunk::{Config, MEMBER_QUEUE, Monitor, Reorder};
 use trunkline_core::bond::{Bond, BondConfig, Event, FrameMeta, MemberConfig, Mode, Ways};
@@ -17,31 +18,9 @@ const INDEX: u32 = 7;
 /// Links 0 and 1 are members; 2 is not.
 const RATES: [u64; 2] = [10_000_000, 64_000];
 
-/// The input, taken byte by byte; zeros when it is over.
-struct Script<'a>(&'a [u8]);
-
-impl Script<'_> {
-    fn byte(&mut self) -> u8 {
-        let (first, rest) = self.0.split_first().map_or((0, &[][..]), |(byte, rest)| (*byte, rest));
-        self.0 = rest;
-        first
-    }
-
-    fn word(&mut self) -> u32 {
-        u32::from_be_bytes([self.byte(), self.byte(), self.byte(), self.byte()])
-    }
-
-    /// Mostly small, so that sequences meet; now and then anything.
-    fn near(&mut self) -> u32 {
-        match self.byte() {
-            255 => self.word(),
-            small => u32::from(small),
-        }
-    }
-
-    fn link(&mut self) -> LinkId {
-        LinkId(u16::from(self.byte() % 3))
-    }
+/// One of the members, or the stranger.
+fn link_of(script: &mut Script<'_>) -> LinkId {
+    LinkId(u16::from(script.byte() % 3))
 }
 
 struct Bed {
@@ -111,10 +90,8 @@ impl Bed {
             0..=3 => self.data(script),
             4 | 5 => self.record(script),
             6 => {
-                let (link, len) = (script.link(), usize::from(script.byte()).min(script.0.len()));
-                let (bytes, rest) = script.0.split_at(len);
-                script.0 = rest;
-                self.give(link, bytes);
+                let (link, len) = (link_of(script), usize::from(script.byte()));
+                self.give(link, script.bytes(len));
             }
             7 => self.now += Duration::from_micros(u64::from(script.near()).min(60_000_000)),
             8 => {
@@ -122,8 +99,8 @@ impl Bed {
                 let frame = cx.frames.insert(&[], len);
                 self.bond.send(now, cx, frame, FrameMeta { len, flow });
             }
-            9 => self.transmit(script.link()),
-            10 => self.change(script.link(), script.byte()),
+            9 => self.transmit(link_of(script)),
+            10 => self.change(link_of(script), script.byte()),
             _ => {
                 if let Some((due, _)) = self.bond.poll_timeout() {
                     self.now = self.now.max(due);
@@ -135,7 +112,7 @@ impl Bed {
 
     /// A packet of a flow, in a place near those before it.
     fn data(&mut self, script: &mut Script<'_>) {
-        let link = script.link();
+        let link = link_of(script);
         let bucket = (script.near() % u32::from(BUCKETS)) as u16;
         let turn = Turn { bucket, seq: BucketSeq::new(script.near()) };
         let (path_seq, timestamp) = (script.near(), script.near());
@@ -145,7 +122,7 @@ impl Bed {
 
     /// News about a path, true or not.
     fn record(&mut self, script: &mut Script<'_>) {
-        let link = script.link();
+        let link = link_of(script);
         let kind = if script.byte().is_multiple_of(2) { Kind::Probe } else { Kind::Feedback };
         let (path_seq, timestamp) = (script.near(), script.near());
         let record = Record {

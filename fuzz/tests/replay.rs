@@ -35,6 +35,11 @@ fn ethernet() {
 }
 
 #[test]
+fn host_receive() {
+    replay("host_receive", trunkline_fuzz::host_receive);
+}
+
+#[test]
 fn plan() {
     replay("plan", trunkline_fuzz::plan);
 }
@@ -93,6 +98,7 @@ fn serial_lines_survive_noise() {
 #[test]
 fn a_card_survives_noise() {
     survives_noise(trunkline_fuzz::ethernet);
+    survives_noise(trunkline_fuzz::host_receive);
 }
 
 #[test]
@@ -100,7 +106,17 @@ fn every_corpus_has_a_test_here() {
     let corpora = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus")).unwrap();
     let mut names: Vec<_> = corpora.map(|entry| entry.unwrap().file_name()).collect();
     names.sort();
-    let known =
-        ["bond_receive", "control", "ethernet", "plan", "ppp", "slip", "tcp", "trunk", "vj"];
+    let known = [
+        "bond_receive",
+        "control",
+        "ethernet",
+        "host_receive",
+        "plan",
+        "ppp",
+        "slip",
+        "tcp",
+        "trunk",
+        "vj",
+    ];
     assert_eq!(names, known);
 }

@@ -188,43 +188,50 @@ fn number(value: Option<f64>) -> String {
             format!("{v:.0}")
         }
         Some(v) if v.abs() >= 10.0 => format!("{v:.1}"),
-        Some(v) => format!("{v:.3}"),
+        Some(v) if v.abs() >= 0.1 => format!("{v:.3}"),
+        Some(v) if v.abs() >= 0.01 => format!("{v:.4}"),
+        Some(v) if v.abs() >= 0.001 => format!("{v:.5}"),
+        Some(v) => format!("{v:.6}"),
     }
 }
 
 fn flows(document: &ResultDocument, output: &Output) -> String {
-    let flows = document.flows.iter().map(|f| (&f.run, &f.flow, &f.metrics));
-    let links = document.links.iter().map(|l| (&l.run, &l.link, &l.metrics));
-    let hosts = document.hosts.iter().map(|h| (&h.run, &h.host, &h.metrics));
+    // A flow with a rate has one of calls.
+    let flows = document.flows.iter().map(|f| (&f.run, &f.flow, &f.metrics, "1/s"));
+    let links = document.links.iter().map(|l| (&l.run, &l.link, &l.metrics, "bit/s"));
+    let hosts = document.hosts.iter().map(|h| (&h.run, &h.host, &h.metrics, ""));
     let rows: Vec<_> = flows.chain(links).chain(hosts).collect();
     // A plan without rows and variants has one run, without a name.
-    let has_runs = rows.iter().any(|(run, _, _)| !run.is_empty());
+    let has_runs = rows.iter().any(|(run, ..)| !run.is_empty());
     let owner = if document.hosts.is_empty() { "flow or link" } else { "flow, link or host" };
     let mut header = vec![owner, "metric", "value", "unit"];
     if has_runs {
         header.insert(0, "run");
     }
     let mut table = plain(&header);
-    for (run, owner, metrics) in rows {
+    for (run, owner, metrics, of_rate) in rows {
         for (metric, value) in metrics {
             let run = has_runs.then(|| Cell::new(run));
             let value = value.map_or("-".to_owned(), |v| number(Some(v)));
-            let cells =
-                [Cell::new(owner), Cell::new(metric), right(value), Cell::new(unit(metric))];
+            let unit = if metric == "rate" { of_rate } else { unit(metric) };
+            let cells = [Cell::new(owner), Cell::new(metric), right(value), Cell::new(unit)];
             table.add_row(run.into_iter().chain(cells));
         }
     }
     render(table, output)
 }
 
-/// The unit of a flow's or link's metric; shares and counts have none.
+/// The unit of a metric as `docs/plan.md` has it; shares and counts have none.
 fn unit(metric: &str) -> &'static str {
+    const TIMES: [&str; 7] = ["rtt_", "round_", "time_", "page_", "delay_", "connect_", "silence_"];
     match metric {
-        "goodput" | "put_rate" | "ceiling" | "rate" => "bit/s",
-        "seconds" | "longest_gap" | "rtt_min" | "rtt_median" | "rtt_mean" | "rtt_max" => "s",
-        "bytes" | "payload" | "wrong" => "B",
+        "put_rate" | "put_rate_mean" | "ceiling" => "bit/s",
+        "seconds" | "longest_gap" | "fair_after" | "recovered_after" => "s",
+        "bytes" | "payload" | "wrong" | "queue_mean" | "queue_max" => "B",
         "retransmitted" => "segments",
-        "reordered" | "reorder_places" | "dropped" => "packets",
+        "reordered" | "reorder_places" | "dropped" | "marked" | "overruns" => "packets",
+        _ if metric.starts_with("goodput") => "bit/s",
+        _ if TIMES.iter().any(|of| metric.starts_with(of)) => "s",
         _ => "",
     }
 }
@@ -386,13 +393,14 @@ pub(crate) fn verify(document: &VerifyDocument, output: &Output) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Notes, number};
+    use super::{Notes, number, unit};
 
     #[test]
     fn numbers_have_as_many_digits_as_help() {
         let cases = [
             (0.0, "0"),
-            (0.0125, "0.013"),
+            (0.0125, "0.0125"),
+            (0.000_667, "0.000667"),
             (1.5, "1.500"),
             (18.0, "18"),
             (90.31, "90.3"),
@@ -403,6 +411,24 @@ mod tests {
             assert_eq!(number(Some(value)), text);
         }
         assert_eq!(number(None), "");
+    }
+
+    #[test]
+    fn units_are_those_of_the_grammar() {
+        let grammar = include_str!("../../../docs/plan.md");
+        let (_, metrics) = grammar.split_once("## Metrics").expect("a section on metrics");
+        let mut seen = 0;
+        for row in metrics.lines().filter(|line| line.starts_with("| `")) {
+            let cells: Vec<&str> = row.trim_matches('|').split(" | ").map(str::trim).collect();
+            if !["s", "bit/s", "B"].contains(&cells[1]) {
+                continue;
+            }
+            for name in cells[0].split('`').skip(1).step_by(2).filter(|name| *name != "rate") {
+                assert_eq!(unit(name), cells[1], "{name}");
+                seen += 1;
+            }
+        }
+        assert!(seen > 30, "only {seen}");
     }
 
     #[test]

@@ -63,6 +63,16 @@ fn features_that_are_not_there_are_told_with_those_that_are() {
     let ran = trunkline(&folder, &["lab", "run", "eql-two-modems", "--toggle", "all"]);
     assert!(ran.code == Some(2), "{ran}");
     assert!(ran.stderr.contains("`eql-two-modems` has no toggles"), "{ran}");
+    let ran = trunkline(&folder, &["lab", "run", "mine.toml", "--toggle", "fast,nosuch"]);
+    assert!(ran.code == Some(2) && ran.stdout.is_empty(), "{ran}");
+    assert!(ran.stderr.contains("there is no toggle `nosuch`"), "{ran}");
+    assert!(!ran.stderr.contains("`fast`"), "{ran}");
+    let misspelt =
+        PLAN.replace("about = \"a faster line\"\noff =", "about = \"a faster line\"\nof =");
+    std::fs::write(folder.join("bad.toml"), misspelt).expect("a file");
+    let ran = trunkline(&folder, &["lab", "run", "bad.toml", "--toggle", "all"]);
+    assert!(ran.code == Some(3) && ran.stdout.is_empty(), "{ran}");
+    assert!(ran.stderr.contains("unknown key `of`") && ran.stderr.contains("1 error"), "{ran}");
     let wrong = PLAN.replace("57.6kbit", "57.6");
     std::fs::write(folder.join("bad.toml"), wrong).expect("a file");
     let ran = trunkline(&folder, &["lab", "run", "bad.toml", "--toggle", "all"]);

@@ -137,7 +137,8 @@ impl<'p> Plugging<'p> {
                 ..config(&first, LinkId(position as u16), direction)
             });
             let cable = self.plug(End::Host(host), far, ways, &link.name);
-            let jack = Jack { host, cable, switch, port, up: true, dark: false };
+            let member = self.plan.member_config(cards.bond, position, cards.end, CARD);
+            let jack = Jack { host, cable, switch, port, up: true, dark: false, member };
             self.fabric.jacks[position] = Some(jack);
             cable
         };

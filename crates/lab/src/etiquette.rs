@@ -3,10 +3,12 @@
 
 use crate::card::Card;
 use crate::fabric::address::{mac, station_address};
+use std::collections::BTreeSet;
+use std::net::Ipv4Addr;
 use trunkline_core::Context;
 use trunkline_core::host::{
     ArpReplies, Asking, CardConfig, Form, Forwarding, Host, InterfaceId, NetworkConfig, Route,
-    Rule, Rules,
+    Rule, Rules, Subnet,
 };
 use trunkline_core::time::Duration;
 use trunkline_core::wire::ethernet::HEADER_LEN;
@@ -47,18 +49,35 @@ pub(crate) fn plug(host: &mut Host, card: Card, own: CardConfig, cx: &mut Contex
     host.plug(id, own);
 }
 
-/// Tells every host and router the ways to the segments it is not on: the plan has one way to each.
+/// Tells every host and router the ways to the segments it is not on: the plan has one way to each. A host with
+/// a gateway has a default route instead.
 pub(crate) fn routes(plan: &Plan, hosts: &mut [Host], host_of: &dyn Fn(&str) -> usize) {
     for machine in &plan.lab.machines {
         let Some(station) = machine.station() else { continue };
         if plan.lab.segments[station.segment].resolution == Resolution::Arp {
             let host = &mut hosts[host_of(&machine.name)];
-            add_routes(plan, host, &[station.segment], None);
+            match machine.network.gateway {
+                Some(router) => add_default(plan, host, station.segment, router),
+                None => add_routes(plan, host, &[station.segment], None),
+            }
         }
     }
     for (nth, router) in plan.lab.routers.iter().enumerate() {
         add_routes(plan, &mut hosts[host_of(&router.name)], &router.segments, Some(nth));
     }
+}
+
+/// The way of a host on a segment to everywhere else.
+fn add_default(plan: &Plan, host: &mut Host, segment: usize, router: usize) {
+    let Some(interface) = card_on(host, segment) else { return };
+    let gateway = Some(router_address(plan, segment, router));
+    let added = host.add_route(Route { to: Subnet::ALL, gateway, interface, metric: 1 });
+    assert!(added.is_ok(), "the plan has one default route");
+}
+
+/// The address of a router's card on a segment.
+fn router_address(plan: &Plan, segment: usize, router: usize) -> Ipv4Addr {
+    station_address(segment, plan.lab.machines.len() + router).address()
 }
 
 /// The ways of a host with a card on each of `own` segments; `itself` is what it is among the routers.
@@ -69,19 +88,23 @@ fn add_routes(plan: &Plan, host: &mut Host, own: &[usize], itself: Option<usize>
             if Some(nth) == itself || !next.segments.contains(&segment) {
                 continue;
             }
-            let others: Vec<_> = without(plan, segment);
-            for &beyond in next.segments.iter().filter(|beyond| **beyond != segment) {
-                for to in reach(&others, beyond) {
-                    let gateway = station_address(segment, plan.lab.machines.len() + nth).address();
-                    let to = station_address(to, 0);
-                    let Some(interface) = card_on(host, segment) else { continue };
-                    let route = Route { to, gateway: Some(gateway), interface, metric: 1 };
-                    let added = host.add_route(route);
-                    assert!(added.is_ok(), "there is one way to a segment");
-                }
+            let Some(interface) = card_on(host, segment) else { continue };
+            let gateway = router_address(plan, segment, nth);
+            for to in behind(plan, nth, segment) {
+                let to = station_address(to, 0);
+                let route = Route { to, gateway: Some(gateway), interface, metric: 1 };
+                let added = host.add_route(route);
+                assert!(added.is_ok(), "there is one way to a segment");
             }
         }
     }
+}
+
+/// The segments that a router leads to from one it is on: several where it joins more than two.
+fn behind(plan: &Plan, router: usize, segment: usize) -> BTreeSet<usize> {
+    let others: Vec<_> = without(plan, segment);
+    let next = others[router].segments.iter();
+    next.flat_map(|beyond| reach(&others, *beyond)).collect()
 }
 
 /// The routers as they are without those on a segment, which lies behind.

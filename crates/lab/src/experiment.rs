@@ -265,7 +265,11 @@ fn assemble(
             }
         }
     }
-    figures.extend(knees.figures());
+    for bend in knees.bends() {
+        let mut knee = figure(&bend.spec, bend.columns, bend.missing);
+        knee.note.get_or_insert(bend.meaning);
+        figures.push(knee);
+    }
     let expectations = expectations(points, measurements);
     let failures = failures(points, measurements);
     Ok(ResultDocument {

@@ -15,8 +15,10 @@ use std::collections::VecDeque;
 use trunkline_core::Context;
 use trunkline_core::frame::{Frame, LinkId};
 use trunkline_core::link::channel::Channel;
+use trunkline_core::link::framing::Header;
 use trunkline_core::queue::{Queue, SharedBuffer};
 use trunkline_core::time::{Duration, Instant};
+use trunkline_core::wire::ethernet;
 use trunkline_core::wire::mac::MacAddress;
 use trunkline_core::work::{DropReason, Work};
 use trunkline_plan::network::Learning;
@@ -62,6 +64,14 @@ pub(crate) struct Cable {
 impl Cable {
     pub(crate) fn new(channel: Channel, from: End, to: End, link: LinkId) -> Cable {
         Cable { channel, from, to, link, handed: VecDeque::new(), unreported: 0 }
+    }
+
+    /// Bytes in front of a packet in its frames.
+    pub(crate) fn header_len(&self) -> usize {
+        match self.channel.config().framing.header {
+            Header::EthernetFrame => ethernet::HEADER_LEN,
+            _ => 0,
+        }
     }
 }
 

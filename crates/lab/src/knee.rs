@@ -1,7 +1,6 @@
-//! Knees: the smallest value of a row's variable whose double gains less than a stated share.
+//! Knees: the smallest value of a row's variable whose double gains less than a stated share, or loses more.
 
 use crate::columns::Columns;
-use crate::result::Figure;
 use trunkline_plan::{self as plan, Knee};
 
 /// Rows of one knee, collected by the figure's name.
@@ -11,28 +10,30 @@ pub(crate) struct Knees {
 }
 
 struct Curve {
-    id: String,
-    unit: String,
+    /// As its first row has it.
+    spec: plan::Figure,
     knee: Knee,
-    /// Whether the figure also wants the `trunkline` column.
-    both: bool,
     reproduced: Vec<(f64, f64)>,
     trunkline: Vec<(f64, f64)>,
+}
+
+/// Where a curve bends: a figure of its own.
+pub(crate) struct Bend {
+    pub(crate) spec: plan::Figure,
+    pub(crate) columns: Columns,
+    /// Why there is no such place, where the plan has a band for it.
+    pub(crate) missing: Option<String>,
+    /// What the figure is, in words.
+    pub(crate) meaning: String,
 }
 
 impl Knees {
     /// Adds one row's values to its curve.
     pub(crate) fn add(&mut self, spec: &plan::Figure, columns: &Columns) {
         let Some(knee) = &spec.knee else { return };
-        let index = self.curves.iter().position(|c| c.id == spec.id).unwrap_or_else(|| {
-            self.curves.push(Curve {
-                id: spec.id.clone(),
-                unit: spec.unit.clone(),
-                knee: knee.clone(),
-                both: spec.trunkline.is_some(),
-                reproduced: Vec::new(),
-                trunkline: Vec::new(),
-            });
+        let index = self.curves.iter().position(|c| c.spec.id == spec.id).unwrap_or_else(|| {
+            let (spec, knee) = (spec.clone(), knee.clone());
+            self.curves.push(Curve { spec, knee, reproduced: Vec::new(), trunkline: Vec::new() });
             self.curves.len() - 1
         });
         let curve = &mut self.curves[index];
@@ -40,29 +41,24 @@ impl Knees {
         curve.trunkline.extend(columns.trunkline.map(|y| (knee.at, y)));
     }
 
-    /// The figures of all curves.
-    pub(crate) fn figures(self) -> Vec<Figure> {
-        let figure = |curve: Curve| {
-            let gain = curve.knee.gain;
-            Figure {
-                reproduced: knee(&curve.reproduced, gain),
-                trunkline: if curve.both { knee(&curve.trunkline, gain) } else { None },
-                note: Some(format!(
-                    "the smallest {} whose double gains less than {:.0} %",
-                    curve.knee.over,
-                    100.0 * curve.knee.gain
-                )),
-                id: curve.id,
-                unit: curve.unit,
-                published: None,
-                ceiling: None,
-                ceiling_reproduced: None,
-                within: None,
-                verdict: None,
-                held_out: false,
-            }
-        };
-        self.curves.into_iter().map(figure).collect()
+    /// Where the curves bend.
+    pub(crate) fn bends(self) -> impl Iterator<Item = Bend> {
+        self.curves.into_iter().map(|curve| {
+            let Curve { spec, knee: Knee { over, gain, .. }, .. } = curve;
+            let pays = match gain < 0.0 {
+                true => format!("loses more than {:.0} %", -100.0 * gain),
+                false => format!("gains less than {:.0} %", 100.0 * gain),
+            };
+            let reproduced = knee(&curve.reproduced, gain);
+            let is_wanted = spec.within.is_some() && reproduced.is_none();
+            let missing = is_wanted.then(|| format!("there is no {over} whose double {pays}"));
+            let meaning = format!("the smallest {over} whose double {pays}");
+            let ours = spec.trunkline.is_some();
+            let trunkline = if ours { knee(&curve.trunkline, gain) } else { None };
+            let columns =
+                Columns { reproduced, trunkline, ceiling: None, ceiling_reproduced: None };
+            Bend { spec, columns, missing, meaning }
+        })
     }
 }
 
@@ -88,5 +84,12 @@ mod tests {
         let curve = [(100.0, 50.0), (200.0, 70.0), (400.0, 80.0), (800.0, 84.0)];
         assert_eq!(knee(&curve, 0.10), Some(400.0));
         assert_eq!(knee(&curve[..2], 0.10), None);
+    }
+
+    #[test]
+    fn a_knee_may_be_where_doubling_begins_to_cost() {
+        let curve = [(512.0, 900.0), (1024.0, 905.0), (2048.0, 850.0), (4096.0, 700.0)];
+        assert_eq!(knee(&curve, -0.10), Some(2048.0));
+        assert_eq!(knee(&curve[..3], -0.10), None);
     }
 }

@@ -29,7 +29,7 @@ pub(crate) type Metrics = BTreeMap<String, Option<f64>>;
 pub(crate) struct Measured {
     pub(crate) flows: BTreeMap<String, Metrics>,
     pub(crate) links: BTreeMap<String, Metrics>,
-    /// Of hosts that take time.
+    /// Of hosts and routers that take time.
     pub(crate) hosts: BTreeMap<String, Metrics>,
     /// Why a flow has no value for some metric, by its name.
     causes: BTreeMap<String, String>,
@@ -47,9 +47,10 @@ impl Measured {
     /// The value of `flow.metric` or `link.metric`; none when there is none.
     pub(crate) fn value(&self, name: &str) -> Option<f64> {
         let (owner, metric) = name.rsplit_once('.')?;
+        // A router that takes time is in two of them.
         let owners = [&self.flows, &self.links, &self.hosts];
-        let metrics = owners.into_iter().find_map(|metrics| metrics.get(owner))?;
-        metrics.get(metric).copied().flatten()
+        let mut metrics = owners.into_iter().filter_map(|metrics| metrics.get(owner));
+        metrics.find_map(|metrics| metrics.get(metric)).copied().flatten()
     }
 
     /// Why `flow.metric` or `link.metric` has no value.

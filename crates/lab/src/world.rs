@@ -636,8 +636,14 @@ impl World {
 
     /// Asserts what must always hold.
     pub fn check_invariants(&self) {
-        for host in &self.hosts {
-            host.check_invariants();
+        (0..self.hosts.len()).for_each(|host| self.check_host(host));
+    }
+
+    /// Asserts what must always hold of one host, and of its processor.
+    pub(crate) fn check_host(&self, host: usize) {
+        self.hosts[host].check_invariants();
+        if let Some(machine) = &self.machines[host] {
+            machine.check_invariants();
         }
     }
 }

@@ -173,6 +173,27 @@ fn two_clients_have_a_port_each_and_share_the_one_that_is_left() {
 }
 
 #[test]
+fn a_lag_without_lacp_is_a_trunk() {
+    for hash in ["layer2", "layer2+3", "layer3+4"] {
+        let with = |group: &str| {
+            let written = "trunk = { members = [\"p*\"], hash = \"layer2\" }";
+            let text = TWO_PORTS.replace(
+                written,
+                &format!("{group} = {{ members = [\"p*\"], hash = \"{hash}\" }}"),
+            );
+            let document = Document::parse("p.toml", &text, &|_| Err(String::new())).expect("TOML");
+            run_document(document, &[])
+        };
+        let (trunk, lag) = (with("trunk"), with("lag"));
+        assert_eq!(trunk.digest, lag.digest, "{hash}");
+        assert_eq!(metric(&lag, "", "f.complete"), 1.0);
+        if hash == "layer2" {
+            assert!((metric(&lag, "", "p0.share") - 0.5).abs() < 0.01, "a port for each client");
+        }
+    }
+}
+
+#[test]
 fn a_port_that_comes_back_has_its_flows_again() {
     let fault = "[[lab.fault]]\nlink = \"p1\"\ndown_at = \"0.1s\"\nup_after = \"0.2s\"\n";
     let back = two_ports(&[], fault);

@@ -1,6 +1,6 @@
 //! How exact the emulator is: rate, delay and loss of UDP packets that cross it, measured at the
-//! receiver with the kernel's stamps. A measurement counts only while the emulator itself was on time
-//! (its report says so); on a busy machine it is repeated.
+//! receiver with the kernel's stamps. A measurement counts only while the emulator itself was on time, and a bad
+//! one only if it always had something to send (its report says so); on a busy machine it is repeated.
 #![allow(unsafe_code)]
 
 mod testbed;
@@ -17,6 +17,9 @@ use testbed::Testbed;
 static ALONE: Mutex<()> = Mutex::new(());
 const ATTEMPTS: usize = 5;
 const RECEIVER: &str = "10.77.1.2:7000";
+/// Seconds in which a transmitter with a rate may have had nothing to send, as at the start: a sender that is
+/// late lets it wait, and in a run of 1.5 s more would be seen.
+const IDLE_MAX: f64 = 0.012;
 /// IPv4 and UDP headers.
 const HEADER_BYTES: usize = 28;
 
@@ -44,11 +47,14 @@ fn expect(testbed: &mut Testbed, options: &str, measure: impl Fn(&Testbed) -> Re
         testbed.command(1, "reset");
         let measured = measure(testbed);
         let report = testbed.report(1);
-        eprintln!("{options}: {measured:?}, lateness {}", report["lateness"]);
+        eprintln!(
+            "{options}: {measured:?}, idle {}, lateness {}",
+            report["up"]["idle"], report["lateness"]
+        );
         match (measured, counts(&report)) {
             (Ok(()), true) => return,
-            (Err(why), true) => failures.push(why),
-            (_, false) => {}
+            (Err(why), true) if was_fed(&report) => failures.push(why),
+            _ => {}
         }
     }
     if failures.is_empty() {
@@ -60,6 +66,11 @@ fn expect(testbed: &mut Testbed, options: &str, measure: impl Fn(&Testbed) -> Re
 fn counts(report: &Value) -> bool {
     let p99 = report["lateness"]["p99"].as_f64().expect("is a number");
     p99 < 1e-3 && report["own_drops"] == 0
+}
+
+/// Whether the emulator always had something to send: only then is what came too slowly its fault.
+fn was_fed(report: &Value) -> bool {
+    report["up"]["idle"].as_f64().expect("is a number") < IDLE_MAX
 }
 
 /// What arrived: the sender's number and the kernel's stamp of it, in nanoseconds of the day's clock.

@@ -26,7 +26,9 @@ pub enum Item {
     Chunk,
     /// The protocols, for a segment sent or received as header prediction expects it.
     Segment,
-    /// The same for an acknowledgment that nobody predicted.
+    /// The protocols below TCP, for a packet that comes in or goes out and is no segment of the host's own.
+    Packet,
+    /// The same as [`Item::Segment`] for an acknowledgment that nobody predicted.
     SlowAck,
     /// The same for data that nobody predicted.
     SlowData,
@@ -80,13 +82,14 @@ pub const PER_BYTE_FORM: &str = "a time per size such as \"130us/KiB\" (1024 byt
 
 impl Item {
     /// Every item.
-    pub const ALL: [Item; 22] = [
+    pub const ALL: [Item; 23] = [
         Item::Copy,
         Item::Checksum,
         Item::CopyAndChecksum,
         Item::Combined,
         Item::Chunk,
         Item::Segment,
+        Item::Packet,
         Item::SlowAck,
         Item::SlowData,
         Item::Pullup,
@@ -114,6 +117,7 @@ impl Item {
             Item::Combined => "combined",
             Item::Chunk => "chunk",
             Item::Segment => "segment",
+            Item::Packet => "packet",
             Item::SlowAck => "slow_ack",
             Item::SlowData => "slow_data",
             Item::Pullup => "pullup",
@@ -186,10 +190,10 @@ impl CostTable {
     }
 }
 
-/// A host with a cost table.
+/// A host or a router with a cost table.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SlowHost {
-    /// Its name: an end of a bond, or a machine at a switch.
+    /// Its name: an end of a bond, a machine at a switch or a segment, a router.
     pub name: String,
     /// What it takes for what it does.
     pub costs: CostTable,

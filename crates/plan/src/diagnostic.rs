@@ -180,6 +180,21 @@ impl Problems {
         self.0.is_empty()
     }
 
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Drops all but the first `told`.
+    pub(crate) fn truncate(&mut self, told: usize) {
+        self.0.truncate(told);
+    }
+
+    /// Drops that the key of this path is missing: something misspelt stands in its place.
+    pub(crate) fn withdraw_missing(&mut self, path: &str, key: &str) {
+        let message = format!("`{key}` is missing");
+        self.0.retain(|problem| problem.key != path || problem.message != message);
+    }
+
     /// The places told so far.
     pub(crate) fn places(&self) -> Vec<Place> {
         self.0.iter().map(|p| p.place).collect()

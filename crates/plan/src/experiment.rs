@@ -125,7 +125,9 @@ impl Experiment {
             .into_iter()
             .filter_map(|(name, s)| parameter(name, s, &mut problems))
             .collect();
-        let rows = rows::rows(lab.section(&mut problems, "rows"), &document.files, &mut problems);
+        let filters = filters(document);
+        let section = lab.section(&mut problems, "rows");
+        let rows = rows::rows(section, &document.files, &filters, &mut problems);
         let variants = match lab.section(&mut problems, "variant") {
             Some(section) => section.named(&mut problems),
             None => Vec::new(),
@@ -260,7 +262,7 @@ impl Experiment {
 
     /// Errors of the first row and variant with every feature off, and with every feature on.
     fn check_toggles(&self, seen: &mut Vec<(Diagnostic, usize)>) {
-        if self.toggles.is_empty() || !seen.is_empty() {
+        if self.toggles.is_empty() || self.rows.is_empty() || !seen.is_empty() {
             return;
         }
         let variant = self.variants.first().map(|variant| variant.name.as_str());
@@ -427,6 +429,21 @@ impl Experiment {
         }
         variant == Some(written)
     }
+}
+
+/// The filters of expectations and figures; none once `--set` has put other rows in the place of the plan's.
+fn filters(document: &Document) -> Vec<rows::Filter<'_>> {
+    let lab = document.root.table("lab");
+    if document.sets.iter().any(|(address, _)| address.text.starts_with("lab.rows")) {
+        return Vec::new();
+    }
+    let of = |key: &'static str| {
+        let nodes = lab.and_then(|lab| lab.node(key)).and_then(Node::as_array);
+        let tables = nodes.into_iter().flatten().filter_map(Node::as_table);
+        let filters = tables.filter_map(|table| table.node("where"));
+        filters.map(move |filter| (filter, format!("lab.{key}.where")))
+    };
+    of("expect").chain(of("figure")).collect()
 }
 
 /// Takes away what is no part of a single plan.

@@ -141,7 +141,11 @@ pub(crate) fn check_metrics(
     let flows = plan.lab.flows.iter().map(|f| (f.name.as_str(), Owner::of(f)));
     let groups = plan.lab.groups.iter().map(|g| (g.name.as_str(), Owner::Group));
     let segments = plan.lab.segments.iter().map(|s| (s.name.as_str(), Owner::Segment));
-    let routers = plan.lab.routers.iter().map(|r| (r.name.as_str(), Owner::Router));
+    let router = |name: &str| match plan.lab.slow.iter().any(|slow| slow.name == name) {
+        true => Owner::SlowRouter,
+        false => Owner::Router,
+    };
+    let routers = plan.lab.routers.iter().map(|r| (r.name.as_str(), router(&r.name)));
     let ports: Vec<String> = plan.lab.port_names().collect();
     let ports = ports.iter().map(|port| (port.as_str(), Owner::Port));
     let slow = plan.lab.slow.iter().map(|host| (host.name.as_str(), Owner::Slow));

@@ -140,7 +140,7 @@ pub const GROUP: [&str; 8] = [
 ];
 /// Metrics of a switch's port.
 pub const PORT: [&str; 6] = ["rate", "utilisation", "dropped", "marked", "queue_mean", "queue_max"];
-/// Metrics of a host with a cost table.
+/// Metrics of a host or router with a cost table.
 pub const HOST: [&str; 6] = ["cpu", "bus", "protocol_share", "interrupts", "wakeups", "overruns"];
 /// Metrics of a segment.
 pub const SEGMENT: [&str; 10] = [
@@ -167,6 +167,8 @@ pub(crate) enum Owner {
     Bond,
     Chip,
     Switch,
+    /// A switch of which not every port is known: errors of those are told already.
+    Ports,
     Machine,
     /// A host with a cost table.
     Slow,
@@ -174,6 +176,8 @@ pub(crate) enum Owner {
     Group,
     Segment,
     Router,
+    /// A router with a cost table.
+    SlowRouter,
     Rpc,
     Rip,
     Heartbeat,
@@ -212,13 +216,13 @@ impl Owner {
             Owner::Link => "link",
             Owner::Bond => "bond",
             Owner::Chip => "chip",
-            Owner::Switch => "switch",
+            Owner::Switch | Owner::Ports => "switch",
             Owner::Machine | Owner::Slow => "host",
             Owner::Port => "port",
             Owner::Group => "group",
             Owner::Bulk | Owner::Streams => "bulk flow",
             Owner::Segment => "segment",
-            Owner::Router => "router",
+            Owner::Router | Owner::SlowRouter => "router",
             Owner::Rpc => "rpc flow",
             Owner::Rip => "rip flow",
             Owner::Heartbeat => "heartbeat flow",
@@ -239,10 +243,11 @@ impl Owner {
             Owner::Bond | Owner::Chip | Owner::Switch | Owner::Machine => Vec::new(),
             Owner::Segment => SEGMENT.to_vec(),
             Owner::Router => ROUTER.to_vec(),
+            Owner::SlowRouter => [&ROUTER[..], &HOST].concat(),
             Owner::Rpc => RPC.to_vec(),
             Owner::Rip => RIP.to_vec(),
             Owner::Heartbeat => HEARTBEAT.to_vec(),
-            Owner::Port => PORT.to_vec(),
+            Owner::Port | Owner::Ports => PORT.to_vec(),
             Owner::Group => GROUP.to_vec(),
             Owner::Bulk => BULK.to_vec(),
             Owner::Streams => STREAMS.to_vec(),
@@ -271,6 +276,19 @@ fn split<'t>(text: &'t str, owners: &[(&str, Owner)]) -> Option<(&'t str, &'t st
     }
 }
 
+/// Nothing of this name is behind a switch.
+fn no_port(switch: &str, host: &str, owners: &[(&str, Owner)]) -> Unfit {
+    let written = format!("{switch}.{host}");
+    let is_there = |name: &str| name.strip_prefix(switch).is_some_and(|rest| rest.starts_with('.'));
+    let ports = owners.iter().filter(|(name, owner)| *owner == Owner::Port && is_there(name));
+    let names: Vec<&str> = ports.map(|(name, _)| *name).collect();
+    Unfit {
+        message: format!("names `{written}`, which is no port of the switch `{switch}`"),
+        accepted: names.iter().map(|name| format!("{name}.METRIC")).collect(),
+        nearest: nearest(&written, &names),
+    }
+}
+
 /// Checks that `NAME.METRIC` is the name of one of `owners` and a metric it has.
 pub(crate) fn check(text: &str, owners: &[(&str, Owner)]) -> Taken<()> {
     let Some((name, metric)) = split(text, owners).filter(|(_, metric)| !metric.is_empty()) else {
@@ -285,6 +303,12 @@ pub(crate) fn check(text: &str, owners: &[(&str, Owner)]) -> Taken<()> {
             nearest: nearest(name, &names),
         });
     };
+    if *owner == Owner::Ports {
+        return Ok(());
+    }
+    if let (Owner::Switch, Some((host, _))) = (owner, metric.rsplit_once('.')) {
+        return Err(no_port(name, host, owners));
+    }
     let (kind, metrics) = (owner.name(), owner.metrics());
     if metrics.is_empty() {
         return Err(Unfit {

@@ -281,7 +281,7 @@ pub struct Lab {
     pub machines: Vec<Machine>,
     /// Routers between segments.
     pub routers: Vec<Router>,
-    /// Hosts, at switches or ends of bonds, that take time for what they do.
+    /// Hosts and routers that take time for what they do.
     pub slow: Vec<SlowHost>,
     /// Flows that are looked at together.
     pub groups: Vec<Group>,

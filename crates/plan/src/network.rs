@@ -55,6 +55,9 @@ pub struct HostNetwork {
     pub forwarding: Forwarding,
     /// For whom it answers questions for addresses.
     pub replies: ArpReplies,
+    /// The router, by its position, that has whatever is not for its own segment. Without one its ways follow from
+    /// the plan.
+    pub gateway: Option<usize>,
 }
 
 /// How the stations of a segment come to know each other.

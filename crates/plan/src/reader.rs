@@ -178,6 +178,14 @@ impl<'t> Section<'t> {
         self.later.extend_from_slice(keys);
     }
 
+    /// Whether a key that was not asked for was probably meant for one of `names`.
+    pub(crate) fn misspells(&self, names: &[&str]) -> bool {
+        let unknown = self.table.entries.iter().filter(|e| !self.asked.contains(&e.key.as_str()));
+        let mut nearest =
+            unknown.filter_map(|entry| crate::diagnostic::nearest(&entry.key, &self.asked));
+        nearest.any(|key| names.contains(&key.as_str()))
+    }
+
     /// Tells every key that was not asked for.
     pub(crate) fn finish(self, problems: &mut Problems) {
         for entry in &self.table.entries {
@@ -189,8 +197,12 @@ impl<'t> Section<'t> {
                 true => format!("`{key}` is not in this version"),
                 false => format!("unknown key `{key}`"),
             };
-            problems
-                .push(Problem::new(entry.place, self.key(key), message).names(key, &self.asked));
+            let problem = Problem::new(entry.place, self.key(key), message).names(key, &self.asked);
+            let meant = problem.nearest.as_deref().filter(|key| self.table.node(key).is_none());
+            if let Some(meant) = meant {
+                problems.withdraw_missing(&self.key(meant), meant);
+            }
+            problems.push(problem);
         }
     }
 }

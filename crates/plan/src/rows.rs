@@ -3,7 +3,7 @@
 use crate::diagnostic::{Problem, Problems};
 use crate::reader::{self, Section};
 use crate::template::Bindings;
-use crate::tree::{Node, Table, Value};
+use crate::tree::{Entry, Node, Table, Value};
 use std::collections::BTreeSet;
 
 /// One row: named values, each usable as `{name}` in the plan.
@@ -51,11 +51,17 @@ impl Row {
 
 /// Most rows of one plan.
 const ROWS_MAX: usize = 10_000;
+/// Values that are told at most where another was written.
+const VALUES_TOLD: usize = 20;
 
-/// The rows of a plan; one without values when it has no table.
+/// A `where` and its dotted key.
+pub(crate) type Filter<'n> = (&'n Node, String);
+
+/// The rows of a plan; one without values when it has no table. Tells those of `filters` that fit none.
 pub(crate) fn rows(
     section: Option<Section<'_>>,
     files: &[(String, Table)],
+    filters: &[Filter<'_>],
     problems: &mut Problems,
 ) -> Vec<Row> {
     let Some(mut s) = section else {
@@ -83,8 +89,12 @@ pub(crate) fn rows(
             return Vec::new();
         }
     };
+    for (filter, path) in filters {
+        check_fit(filter, path, &rows, problems);
+    }
     if let Some(filter) = filter {
         check_filter(filter, &rows, problems);
+        check_fit(filter, "lab.rows.where", &rows, problems);
         rows.retain(|row| fits(filter, |key| row.node(key)));
     }
     if let Some(label) = label {
@@ -294,6 +304,41 @@ fn check_filter(filter: &Node, rows: &[Row], problems: &mut Problems) {
     check_filter_keys(filter, "lab.rows.where", &bindings.names(), problems);
 }
 
+/// Tells a filter that fits no row. Keys that are none of the rows' are told elsewhere, or are parameters.
+fn check_fit(filter: &Node, path: &str, rows: &[Row], problems: &mut Problems) {
+    let entries = filter.as_table().map(|table| table.entries.as_slice()).unwrap_or_default();
+    let of_rows = |entry: &&Entry| rows.iter().any(|row| row.node(&entry.key).is_some());
+    let entries: Vec<&Entry> = entries.iter().filter(of_rows).collect();
+    let fits = |entry: &Entry, row: &Row| row.node(&entry.key).is_some_and(|v| has(entry, v));
+    if entries.is_empty() || rows.iter().any(|row| entries.iter().all(|entry| fits(entry, row))) {
+        return;
+    }
+    let alone = entries.iter().find(|entry| !rows.iter().any(|row| fits(entry, row)));
+    let Some(entry) = alone else {
+        let problem = Problem::new(filter.place, path, "no row has all these values");
+        problems.push(problem.accepted(["values that one row has together"]));
+        return;
+    };
+    let mut values: Vec<String> = Vec::new();
+    for value in rows.iter().filter_map(|row| row.text(&entry.key)) {
+        if !values.contains(&value) && values.len() < VALUES_TOLD {
+            values.push(value);
+        }
+    }
+    let found = entry.node.value.to_string();
+    let message = format!("no row has `{}` = {found}", entry.key);
+    let problem = Problem::new(entry.node.place, format!("{path}.{}", entry.key), message);
+    problems.push(problem.found(found).accepted(values));
+}
+
+/// Whether a value is that of a filter's entry, or one of its values.
+fn has(entry: &Entry, value: &Node) -> bool {
+    match &entry.node.value {
+        Value::Array(nodes) => nodes.iter().any(|node| node.same_value(value)),
+        _ => entry.node.same_value(value),
+    }
+}
+
 /// Tells keys of a filter that are not among `names`.
 pub(crate) fn check_filter_keys(
     filter: &Node,
@@ -315,15 +360,7 @@ pub(crate) fn check_filter_keys(
 /// Whether every key of a filter has its value, or one of its values.
 pub(crate) fn fits<'n>(filter: &Node, value_of: impl Fn(&str) -> Option<&'n Node>) -> bool {
     let entries = filter.as_table().map(|t| t.entries.as_slice()).unwrap_or_default();
-    entries.iter().all(|entry| {
-        let Some(value) = value_of(&entry.key) else {
-            return false;
-        };
-        match &entry.node.value {
-            Value::Array(nodes) => nodes.iter().any(|n| n.same_value(value)),
-            _ => entry.node.same_value(value),
-        }
-    })
+    entries.iter().all(|entry| value_of(&entry.key).is_some_and(|value| has(entry, value)))
 }
 
 /// Whether a filter fits what a row binds; no filter fits every row.

@@ -1,6 +1,6 @@
 //! Cost tables of hosts and toggles in plans: what is taken, and how mistakes are told.
 
-use trunkline_plan::cpu::Item;
+use trunkline_plan::cpu::{Item, Unit};
 use trunkline_plan::model::Plan;
 use trunkline_plan::{Document, Setting};
 
@@ -57,12 +57,69 @@ fn unknown_tables_and_missing_entries_are_named() {
     assert!(!missing.contains("`copy` is missing"), "{missing}");
 }
 
+/// A table of the plan's own with every entry but one.
+fn table_without(left_out: Item) -> String {
+    let value = |item: Item| match item.unit() {
+        Unit::Time => "\"1us\"",
+        Unit::PerByte => "\"1us/KiB\"",
+        Unit::Bytes => "\"1KiB\"",
+        Unit::Frames => "\"8p\"",
+        Unit::Switch => "true",
+    };
+    let items = Item::ALL.into_iter().filter(|item| *item != left_out);
+    let entries: Vec<String> =
+        items.map(|item| format!("{} = {}", item.key(), value(item))).collect();
+    host(&format!("{{ {} }}", entries.join(", ")))
+}
+
+#[test]
+fn the_only_entry_that_is_missing_is_named_whichever_it_is() {
+    for item in Item::ALL {
+        let check = document(&table_without(item)).check();
+        let messages: Vec<&str> = check.errors.iter().map(|e| e.message.as_str()).collect();
+        assert_eq!(messages, [format!("`{}` is missing", item.key())]);
+        assert_eq!(check.errors[0].key, format!("lab.host.a.cpu.{}", item.key()));
+        assert!(check.to_string().contains(&format!("accepted: {} = ", item.key())), "{check}");
+    }
+    let misspelt = table_without(Item::Wakeup).replace("copy = ", "wakup = \"1us\", copy = ");
+    let told = errors(&misspelt);
+    assert!(
+        told.contains("unknown key `wakup`") && told.contains("did you mean `wakeup`?"),
+        "{told}"
+    );
+    assert!(!told.contains("is missing"), "{told}");
+}
+
+#[test]
+fn a_wrong_table_is_told_once_with_what_there_is() {
+    let expected = "\
+x.toml:16:7: `cpu` \"486dx2-67\" is no cost table
+ 16 | cpu = \"486dx2-67\"
+    |       ^^^^^^^^^^^
+    = accepted: \"sun-3/50\", \"sun-3/60\", \"486slc-40\", \"486dx2-66\", \"ppro-200\", \"dual-xeon-3.0\", \"opteron-246\", \"modern\"
+    = did you mean `486dx2-66`?
+";
+    let measured = "[[lab.expect]]\nwhat = \"a.cpu\"\nmin = 0\n";
+    assert_eq!(errors(&format!("{}{measured}", host("\"486dx2-67\""))), expected);
+    let base = errors(&host("{ base = \"486dx2-67\", copy = \"1us/KiB\" }"));
+    assert!(base.contains("is no cost table") && !base.contains("is missing"), "{base}");
+    let list = errors(&host("[\"modern\"]"));
+    assert!(list.contains("`lab.host.a.cpu` is an array") && list.contains("{ base = "), "{list}");
+}
+
 #[test]
 fn wrong_values_say_what_is_accepted() {
     for (entry, told) in [
         ("checksum = 130", "`checksum` has no unit"),
         ("checksum = \"130us\"", "`checksum` has no unit"),
         ("stall = \"2s\"", "from \"0us\" to \"1s\""),
+        ("stall = \"1us/KiB\"", "`stall`"),
+        ("copy = \"64KiB\"", "`copy`"),
+        ("chunk = \"1us\"", "`chunk`"),
+        ("first_buffer = true", "`first_buffer` is "),
+        ("receive_ring = \"0p\"", "`receive_ring` is zero"),
+        ("receive_ring = \"65537p\"", "from \"1p\" to \"65536p\""),
+        ("copy = \"2ms/B\"", "from \"0ns/B\" to \"1ms/B\""),
         ("driver_queue = \"0p\"", "`driver_queue` is zero"),
         ("driver_queue = \"3KB\"", "`driver_queue` is not a whole number of frames"),
         ("combined = \"yes\"", "true or false"),
@@ -71,6 +128,7 @@ fn wrong_values_say_what_is_accepted() {
     ] {
         let told_is = errors(&host(&format!("{{ base = \"sun-3/60\", {entry} }}")));
         assert!(told_is.contains(told), "{entry}: {told_is}");
+        assert_eq!(told_is.matches(" = accepted: ").count(), 1, "{entry}: {told_is}");
     }
 }
 
@@ -120,4 +178,43 @@ fn mistakes_in_toggles_are_told_by_check() {
     assert!(empty.contains("toggle `x` changes nothing"), "{empty}");
     let key = errors("[lab.toggle.x]\nof = { \"lab.seed\" = 1 }\n");
     assert!(key.contains("unknown key `of`"), "{key}");
+}
+
+/// Two segments and a router between them, with this `cpu`.
+fn router(cpu: &str) -> String {
+    format!(
+        "name = \"x\"\n[[lab.segment]]\nname = \"s\"\ncount = 2\nrate = \"10mbit\"\narp = true\n\
+         [[lab.host]]\nname = \"h\"\ncount = 2\nlink = {{ to = \"s{{i}}\" }}\n\
+         [[lab.router]]\nname = \"r\"\nsegments = [\"s0\", \"s1\"]\n{cpu}\n"
+    )
+}
+
+fn router_errors(cpu: &str) -> String {
+    let document = Document::parse("x.toml", router(cpu), &|_| Err(String::new()));
+    document.expect("TOML").check().to_string()
+}
+
+#[test]
+fn routers_have_processors_as_hosts_do() {
+    let text = router("cpu = { base = \"sun-3/60\", packet = \"100us\" }");
+    let document = Document::parse("x.toml", text, &|_| Err(String::new()));
+    let plan = document.and_then(|d| d.experiment()).and_then(|e| e.plan(0, None));
+    let slow = plan.unwrap_or_else(|errors| panic!("{errors}")).lab.slow;
+    assert_eq!((slow.len(), slow[0].name.as_str()), (1, "r"));
+    assert_eq!(slow[0].costs.value(Item::Packet), 100_000);
+    let unknown = router_errors("cpu = \"sun-3/6\"");
+    assert!(unknown.contains("did you mean `sun-3/60`?"), "{unknown}");
+    let missing = router_errors("cpu = { packet = \"100us\" }");
+    assert!(missing.contains("`driver_queue` is missing"), "{missing}");
+    assert!(!missing.contains("`packet` is missing"), "{missing}");
+}
+
+#[test]
+fn metrics_of_a_routers_processor_need_one() {
+    let expect = "[[lab.expect]]\nwhat = \"r.cpu\"\nmin = 0\n";
+    assert_eq!(router_errors(&format!("cpu = \"modern\"\n{expect}")), "");
+    let without = router_errors(expect);
+    assert!(without.contains("names `cpu`, which is no metric of the router `r`"), "{without}");
+    let forwarded = expect.replace("r.cpu", "r.forwarded");
+    assert_eq!(router_errors(&format!("cpu = \"modern\"\n{forwarded}")), "");
 }

@@ -77,14 +77,18 @@ fn what_cannot_be_is_refused_with_the_reason() {
         ),
         ("kind = \"bulk\"", "kind = \"request-response\"", &["`response` is missing"]),
         (
-            "name = \"rx\"\nlink = {",
-            "name = \"rx\"\nlink = [{ to = \"tor\", rate = \"1gbit\" }]\nx = {",
-            &["several `link`s: a host has one card"],
+            "name = \"rx\"\nlink = { to = \"tor\", rate = \"1gbit\", delay = \"5us\" }",
+            "name = \"rx\"\nlink = [{ to = \"tor\" }, { to = \"tor\" }]",
+            &["several `link`s: a host has one card", "two default routes"],
         ),
         (
             "name = \"tor\"\n",
             "name = \"tor\"\nlink = [{ to = \"a\" }, { to = \"b\" }]\n",
-            &["several `link`s: a switch has one way towards the root"],
+            &[
+                "several `link`s: a switch has one way towards the root",
+                "a loop",
+                "no spanning tree",
+            ],
         ),
     ];
     for (from, to, parts) in cases {

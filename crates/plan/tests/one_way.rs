@@ -89,7 +89,7 @@ fn a_host_with_no_return_path_is_refused_with_the_reason() {
         let way = if direction == "down" { "up" } else { "down" };
         for part in [
             &format!("`{here}` could only receive and `{there}` only send"),
-            &format!("no member carries from `{here}`, so nothing is ever answered"),
+            &format!("no member carries from `{here}` to `{there}`, so there is no return path"),
             &format!("a member with direction = \"{way}\""),
             "a member with direction = \"both\"",
         ] {
@@ -178,4 +178,94 @@ fn headers_may_be_compressed_on_the_only_link_of_their_direction() {
         let refused = text.contains("a bond spreads them over its members");
         assert_eq!(refused, !mode.contains("active-backup"), "{mode}: {text}");
     }
+}
+
+/// A bond of links with these kinds and directions, and what else the plan says.
+fn bond_of(links: &[(&str, &str)], more: &str) -> String {
+    let mut text = "name = \"n\"\n".to_owned();
+    for (nth, (kind, direction)) in links.iter().enumerate() {
+        let direction = match *direction {
+            "" => String::new(),
+            direction => format!("direction = \"{direction}\"\n"),
+        };
+        text += &format!(
+            "[[link]]\nname = \"l{nth}\"\nkind = \"{kind}\"\nrate = \"10mbit\"\n{direction}"
+        );
+    }
+    text + "[bond.b]\nends = [\"near\", \"far\"]\nmembers = [\"l*\"]\n" + more
+}
+
+/// The only error of a plan.
+fn told(text: &str) -> String {
+    let check = parse(text).expect("TOML").check();
+    assert_eq!(check.errors.len(), 1, "{check}\n{text}");
+    check.to_string()
+}
+
+#[test]
+fn a_transmit_only_end_is_refused_whatever_its_links_are() {
+    let expected = "\
+p.toml:8:11: `near` could only receive and `far` only send: no member carries from `near` to `far`, so there is no \
+return path and nothing is ever answered
+ 8 | members = [\"l*\"]
+   |           ^^^^^^
+   = accepted: a member with direction = \"up\", such as a telephone line, a member with direction = \"both\"
+";
+    // A cable is downward unless it says that it is upward.
+    assert_eq!(errors(&bond_of(&[("cable", "")], "")), expected);
+    let forms: [&[(&str, &str)]; 6] = [
+        &[("cable", "down")],
+        &[("device", "down")],
+        &[("ethernet", "down")],
+        &[("serial", "down")],
+        &[("cable", ""), ("device", "down")],
+        &[("cable", ""), ("cable", "down"), ("ethernet", "down")],
+    ];
+    for links in forms {
+        let text = told(&bond_of(links, ""));
+        assert!(text.contains("no member carries from `near` to `far`"), "{links:?}: {text}");
+        let up: Vec<(&str, &str)> = links.iter().map(|(kind, _)| (*kind, "up")).collect();
+        let text = told(&bond_of(&up, ""));
+        assert!(text.contains("`far` could only receive and `near` only send"), "{up:?}: {text}");
+        assert!(text.contains("a member with direction = \"down\""), "{up:?}: {text}");
+        // One way back is enough.
+        let back: Vec<(&str, &str)> = [links, &[("device", "up")]].concat();
+        assert_eq!(errors(&bond_of(&back, "")), "");
+    }
+}
+
+#[test]
+fn what_runs_over_it_and_what_is_said_of_its_ends_does_not_help() {
+    let at = "at.near = { device = \"cm0\" }\nat.far = { device = \"cm1\" }\n";
+    let end = "[end.near]\ntype = \"route\"\naddress = [\"10.0.0.1/30\"]\nroutes = [\"default\"]\n";
+    let with_at = bond_of(&[("cable", "")], end).replacen("[bond.b]", &format!("{at}[bond.b]"), 1);
+    assert!(told(&with_at).contains("no return path"));
+    for app in ["bulk", "ping", "web\", page = \"1KB"] {
+        for (from, to) in [("near", "far"), ("far", "near")] {
+            let flow = format!(
+                "[[lab.flow]]\nname = \"f\"\nfrom = \"{from}\"\nto = \"{to}\"\napp = {{ kind = \"{app}\" }}\n"
+            );
+            let text = told(&bond_of(&[("cable", "")], &flow));
+            assert!(text.contains("no return path"), "{app}: {text}");
+        }
+    }
+}
+
+#[test]
+fn a_cable_to_a_switch_carries_both_ways() {
+    let switch = "mode = \"active-backup\"\n[[lab.switch]]\nname = \"far\"\n";
+    assert_eq!(errors(&bond_of(&[("ethernet", ""), ("ethernet", "")], switch)), "");
+    // A host whose only link, or each of whose links, is one-way; and one whose links are different.
+    let links: [&[(&str, &str)]; 2] =
+        [&[("ethernet", "up")], &[("ethernet", "up"), ("ethernet", "up")]];
+    for links in links {
+        let text = told(&bond_of(links, switch));
+        assert!(text.contains("`far` could only receive and `near` only send"), "{text}");
+    }
+    let text = told(&bond_of(&[("ethernet", "up"), ("ethernet", "down")], switch));
+    assert!(
+        text.contains("link `l0` carries one way only: a cable to a switch carries both"),
+        "{text}"
+    );
+    assert!(text.contains("no `direction`"), "{text}");
 }

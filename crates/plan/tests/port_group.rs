@@ -119,7 +119,11 @@ fn what_cannot_be_is_refused_with_the_reason() {
         ("queue = \"256p\"", "queue = \"256p\", rate = \"1mbit\"", "a network in front of it"),
         ("mac = \"00:0e:0c:00:00:0{i}\"", "mac = \"00:0e\"", "is no Ethernet address"),
         ("mac = \"00:0e:0c:00:00:0{i}\"", "mac = \"01:0e:0c:00:00:0{i}\"", "of a group"),
-        ("name = \"client\"\ncount = 2", "name = \"server\"", "a bond leads from this host"),
+        (
+            "name = \"client\"\ncount = 2",
+            "name = \"server\"",
+            "a bond leads from this host to a switch, and `link` is a second way, two default routes",
+        ),
         ("to = \"server\"", "to = \"tor\"", "is no host and no end of a bond"),
     ];
     for (from, to, part) in cases {

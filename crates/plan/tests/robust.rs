@@ -3,10 +3,11 @@
 use proptest::prelude::*;
 use trunkline_plan::{Diagnostics, Document};
 
-const PLANS: [&str; 4] = [
+const PLANS: [&str; 5] = [
     include_str!("../../../plans/eql-two-modems.toml"),
     include_str!("incast-1g.toml"),
     include_str!("cable-oneway.toml"),
+    include_str!("network.toml"),
     TEMPLATE,
 ];
 

@@ -180,7 +180,13 @@ fn routes_are_networks_each_once() {
         ("[\"10.1.0.1/16\"]", "`routes` holds `10.1.0.1/16`, which has bits beyond its prefix"),
         ("[\"fd01::1/64\"]", "which has bits beyond its prefix"),
         ("[\"10.1.0.0\"]", "which is no network"),
-        ("[\"0.0.0.0/0\", \"default\"]", "holds 0.0.0.0/0 twice"),
+        (
+            "[\"0.0.0.0/0\", \"default\"]",
+            "says everything twice, two default routes: nothing says which",
+        ),
+        ("[\"default\", \"default\"]", "two default routes"),
+        ("[\"default\", \"::/0\"]", "two default routes"),
+        ("[\"10.1.0.0/16\", \"10.1.0.0/16\"]", "holds 10.1.0.0/16 twice"),
     ] {
         let text = errors(&with(routes)).to_string();
         assert!(text.contains(told), "{routes}: {text}");

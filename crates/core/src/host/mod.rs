@@ -280,6 +280,11 @@ impl Host {
         result
     }
 
+    /// Whether an address is one of the host's own.
+    pub fn has_address(&self, address: IpAddr) -> bool {
+        self.interfaces.iter().any(|interface| interface.local_for(address) == Some(address))
+    }
+
     /// The interface a link belongs to.
     pub fn interface_of(&self, link: LinkId) -> Option<InterfaceId> {
         self.links.get(usize::from(link.0)).copied().flatten()

@@ -5,7 +5,9 @@
 //! has been received is copied when the process that reads it runs.
 
 use std::collections::VecDeque;
+use std::net::IpAddr;
 use trunkline_core::time::Duration;
+use trunkline_core::wire::{ipv6, udp};
 use trunkline_core::work::Work;
 use trunkline_plan::cpu::{CostTable, Item};
 
@@ -46,36 +48,71 @@ impl Counts {
     }
 }
 
+/// What a packet is to the protocols of its host.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum Kind {
+    /// A segment of TCP.
+    Segment,
+    /// A datagram of UDP, or a part of one.
+    Datagram,
+    /// Anything else: ICMP, ARP.
+    #[default]
+    Other,
+    /// For somebody else, whatever is in it.
+    PassedOn,
+}
+
 /// A packet as far as its price depends on it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Packet {
-    /// Bytes behind the headers, elided ones included; of TCP only.
+    /// Bytes behind the headers, elided ones included; of TCP and UDP only.
     pub(crate) payload: u64,
     /// Bytes behind the IP header.
     pub(crate) upper: u64,
-    /// Bytes of headers of IP and TCP.
+    /// Bytes of headers of IP and what is in it.
     pub(crate) headers: u64,
-    pub(crate) is_tcp: bool,
+    pub(crate) kind: Kind,
+    /// Who sent it; none where it is no packet of IP.
+    pub(crate) source: Option<IpAddr>,
 }
 
 impl Packet {
-    /// Reads as much of a packet of IP as is needed; what is no packet costs as one without anything.
+    /// Reads as much of a packet of IP as is needed; what is no packet, such as a question for an address,
+    /// costs as one without anything.
     pub(crate) fn read(bytes: &[u8], len: usize) -> Packet {
         let at = |place: usize| bytes.get(place).copied().unwrap_or_default();
-        let (ip, protocol) = match at(0) >> 4 {
-            4 => (usize::from(at(0) & 0xf) * 4, at(9)),
-            6 => (40, at(6)),
+        let (ip, protocol, is_later_part) = match at(0) >> 4 {
+            4 => (usize::from(at(0) & 0xf) * 4, at(9), (at(6) & 0x1f, at(7)) != (0, 0)),
+            6 => (ipv6::HEADER_LEN, at(6), false),
             _ => return Packet::default(),
         };
-        let is_tcp = protocol == 6;
-        let tcp = if is_tcp { usize::from(at(ip + 12) >> 4) * 4 } else { 0 };
-        let headers = (ip + tcp).min(len);
+        let (kind, upper) = match protocol {
+            6 => (Kind::Segment, usize::from(at(ip + 12) >> 4) * 4),
+            17 => (Kind::Datagram, udp::HEADER_LEN),
+            _ => (Kind::Other, 0),
+        };
+        let headers = if is_later_part { ip } else { (ip + upper).min(len) };
         Packet {
-            payload: if is_tcp { (len - headers) as u64 } else { 0 },
+            payload: if kind == Kind::Other { 0 } else { (len - headers.min(len)) as u64 },
             upper: len.saturating_sub(ip) as u64,
             headers: headers as u64,
-            is_tcp,
+            kind,
+            source: source(bytes),
         }
+    }
+
+    /// Whether a process sends it; what else leaves is an answer to what came in, or is passed on.
+    pub(crate) fn is_of_process(&self) -> bool {
+        matches!(self.kind, Kind::Segment | Kind::Datagram)
+    }
+}
+
+/// The source address of a packet.
+fn source(bytes: &[u8]) -> Option<IpAddr> {
+    match bytes.first()? >> 4 {
+        4 => Some(IpAddr::from(*bytes.get(12..)?.first_chunk::<4>()?)),
+        6 => Some(IpAddr::from(*bytes.get(8..)?.first_chunk::<16>()?)),
+        _ => None,
     }
 }
 
@@ -142,52 +179,66 @@ impl Ledger {
             false => Duration::ZERO,
         };
         self.spent.rest += pullup;
-        if counts.received == 0 {
-            return pullup + self.protocols(Item::Segment);
-        }
-        let copied = counts.copied.min(packet.payload);
-        let checksummed = counts.checksummed.min(packet.upper);
+        let is_segment = counts.received > 0;
+        let copied = if is_segment { counts.copied.min(packet.payload) } else { 0 };
+        // All fragments of a datagram are summed when the last is there.
+        let checksummed = match counts.sent {
+            0 => counts.checksummed,
+            _ => counts.checksummed.min(packet.upper),
+        };
         self.unread += copied;
         self.built(Counts {
             copied: counts.copied - copied,
             checksummed: counts.checksummed - checksummed,
             ..counts
         });
-        let protocols = match (counts.predicted, packet.payload) {
-            (1.., _) => self.protocols(Item::Segment),
-            (0, 0) => self.protocols(Item::SlowAck),
-            (0, _) => self.protocols(Item::SlowData),
+        let item = match (counts.predicted, packet.payload) {
+            _ if !is_segment => Item::Packet,
+            (1.., _) => Item::Segment,
+            (0, 0) => Item::SlowAck,
+            (0, _) => Item::SlowData,
         };
-        pullup + protocols + self.bytes(Item::Checksum, checksummed)
+        pullup + self.protocols(item) + self.bytes(Item::Checksum, checksummed)
     }
 
-    /// What handing a packet to the card takes, with what was owed for building it. One of TCP for which
-    /// nothing is owed is forwarded: its protocols were paid for when it came in.
+    /// What handing a packet to the card takes, with what was owed for building it. One that is passed on
+    /// lies in the one buffer it came in.
     pub(crate) fn sent(&mut self, packet: Packet) -> Duration {
-        let owed = self.settle(packet);
-        let has_data = packet.payload > 0;
+        let is_passed_on = packet.kind == Kind::PassedOn;
+        let has_data = packet.payload > 0 && !is_passed_on;
         let buffers = if has_data { 2 } else { 1 };
         let mut rest = self.costs.time(Item::Device) * buffers;
-        if has_data && owed.is_some() {
+        if has_data && packet.kind == Kind::Segment {
             rest += self.costs.time(Item::Stall);
-            if packet.headers + ETHERNET_HEADER < self.costs.value(Item::FirstBuffer) {
-                rest += self.costs.time(Item::Rebuffer);
-            }
+        }
+        if has_data && packet.headers + ETHERNET_HEADER < self.costs.value(Item::FirstBuffer) {
+            rest += self.costs.time(Item::Rebuffer);
         }
         self.spent.rest += rest;
-        let Some((copied, checksummed)) = owed else { return rest };
-        let bytes = match self.costs.is_on(Item::Combined) {
-            true => {
-                let both = copied.min(checksummed);
-                self.bytes(Item::CopyAndChecksum, both)
-                    + self.bytes(Item::Checksum, checksummed - both)
-            }
-            false => {
-                let copied = self.chunks(copied);
-                self.bytes(Item::Copy, copied) + self.bytes(Item::Checksum, checksummed)
+        let bytes = match packet.kind {
+            Kind::PassedOn => Duration::ZERO,
+            Kind::Other => self.bytes(Item::Checksum, packet.upper),
+            Kind::Datagram => self.copied_and_checksummed(packet.payload, packet.upper),
+            Kind::Segment => {
+                let (copied, checksummed) = self.settle(packet);
+                let chunks = match self.costs.is_on(Item::Combined) {
+                    true => copied,
+                    false => self.chunks(copied),
+                };
+                self.copied_and_checksummed(chunks, checksummed)
             }
         };
-        rest + self.protocols(Item::Segment) + bytes
+        let item = if packet.kind == Kind::Segment { Item::Segment } else { Item::Packet };
+        rest + self.protocols(item) + bytes
+    }
+
+    /// What a process that has run is to pay at once: datagrams it has read. What it has built is owed.
+    pub(crate) fn ran(&mut self, counts: Counts) -> Duration {
+        self.built(counts);
+        match counts.sent {
+            0 => self.bytes(Item::Copy, counts.copied),
+            _ => Duration::ZERO,
+        }
     }
 
     /// What waking so many processes takes, and what they read.
@@ -217,12 +268,17 @@ impl Ledger {
         per_byte(self.costs.value(Item::Bus), bytes)
     }
 
-    /// What is owed for a packet: bytes copied and bytes checksummed.
-    fn settle(&mut self, packet: Packet) -> Option<(u64, u64)> {
-        if !packet.is_tcp {
-            return Some((0, packet.upper));
-        }
-        let first = self.owed.front_mut()?;
+    /// Asserts what must always hold.
+    pub(crate) fn check_invariants(&self) {
+        assert!(self.owed.iter().all(|owed| owed.segments > 0), "owed for no segment");
+        let chunk = self.costs.value(Item::Chunk).max(1);
+        assert!(self.ahead < chunk, "{} bytes copied ahead of a chunk of {chunk}", self.ahead);
+    }
+
+    /// What is owed for a segment: bytes copied and bytes checksummed. For one that nobody has counted it is
+    /// all that is in it.
+    fn settle(&mut self, packet: Packet) -> (u64, u64) {
+        let Some(first) = self.owed.front_mut() else { return (packet.payload, packet.upper) };
         // Those that were built at once are alike.
         let share = |total: u64| total / first.segments;
         let (copied, checksummed) = (share(first.copied), share(first.checksummed));
@@ -232,7 +288,16 @@ impl Ledger {
         if first.segments == 0 {
             self.owed.pop_front();
         }
-        Some((copied, checksummed))
+        (copied, checksummed)
+    }
+
+    /// What is sent is copied and summed.
+    fn copied_and_checksummed(&mut self, copied: u64, checksummed: u64) -> Duration {
+        if !self.costs.is_on(Item::Combined) {
+            return self.bytes(Item::Copy, copied) + self.bytes(Item::Checksum, checksummed);
+        }
+        let both = copied.min(checksummed);
+        self.bytes(Item::CopyAndChecksum, both) + self.bytes(Item::Checksum, checksummed - both)
     }
 
     /// Bytes to copy so that `needed` can be sent: whole chunks.

@@ -43,7 +43,7 @@ pub(crate) struct Totals {
 /// What the processor does, by what may interrupt it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Job {
-    /// Serving an interrupt: nothing may.
+    /// Serving an interrupt, and passing packets on: nothing may.
     Interrupt,
     /// Anything else: a frame that comes in may.
     Process,
@@ -67,6 +67,8 @@ pub(crate) struct Machine {
     queued: Vec<(LinkId, u64)>,
     /// Frames that leave for the card when an interrupt has been served, and when another job ends.
     leaving: [Vec<(LinkId, Frame)>; 2],
+    /// Frames of a burst that its driver had no room for.
+    beyond: VecDeque<(LinkId, Frame)>,
     /// The card that is asked first whether its driver has room.
     pub(crate) next_card: usize,
     totals: Totals,
@@ -88,6 +90,7 @@ impl Machine {
             events: VecDeque::new(),
             queued: Vec::new(),
             leaving: [Vec::new(), Vec::new()],
+            beyond: VecDeque::new(),
             next_card: 0,
             totals: Totals::default(),
         }
@@ -129,8 +132,8 @@ impl Machine {
     }
 
     /// Begins what takes `cost`.
-    pub(crate) fn begin(&mut self, now: Instant, cost: Duration) {
-        self.job = Job::Process;
+    pub(crate) fn begin(&mut self, now: Instant, job: Job, cost: Duration) {
+        self.job = job;
         self.processor.start(now, cost);
     }
 
@@ -252,6 +255,17 @@ impl Machine {
         self.ledger.sent(packet)
     }
 
+    /// A frame has to wait for room with its driver.
+    pub(crate) fn put_beyond(&mut self, link: LinkId, frame: Frame) {
+        self.beyond.push_back((link, frame));
+    }
+
+    /// The next frame that has waited for room with a driver.
+    pub(crate) fn take_beyond(&mut self, link: LinkId) -> Option<Frame> {
+        let place = self.beyond.iter().position(|(known, _)| *known == link)?;
+        self.beyond.remove(place).map(|(_, frame)| frame)
+    }
+
     fn queued_mut(&mut self, link: LinkId) -> &mut u64 {
         let place = self.queued.iter().position(|(known, _)| *known == link);
         let place = place.unwrap_or_else(|| {
@@ -277,6 +291,19 @@ impl Machine {
 
     /// Frames that wait here.
     pub(crate) fn held_frames(&self) -> usize {
-        self.arrived.len() + self.leaving.iter().map(Vec::len).sum::<usize>()
+        let leaving = self.leaving.iter().map(Vec::len).sum::<usize>();
+        self.arrived.len() + leaving + self.beyond.len()
+    }
+
+    /// Asserts what must always hold.
+    pub(crate) fn check_invariants(&self) {
+        let arrived = self.arrived.len();
+        assert!(arrived as u64 <= self.costs.value(Item::ReceiveRing), "{}: ring", self.name);
+        assert!(self.in_interrupt <= arrived, "{}: an interrupt for what is not there", self.name);
+        let most = self.costs.value(Item::DriverQueue);
+        let fits = self.queued.iter().all(|(_, queued)| *queued <= most);
+        assert!(fits, "{}: {:?} of {most} frames with the driver", self.name, self.queued);
+        self.processor.check_invariants();
+        self.ledger.check_invariants();
     }
 }

@@ -123,6 +123,13 @@ impl Processor {
         self.bus
     }
 
+    /// Asserts what must always hold.
+    pub(crate) fn check_invariants(&self) {
+        let span = self.clock.max(self.counted_from) - self.counted_from;
+        assert!(self.busy <= span, "busy for {} of {span}", self.busy);
+        assert!(self.bus <= span, "the bus is taken for {} of {span}", self.bus);
+    }
+
     fn taken(&self) -> u64 {
         self.transfers.iter().map(|transfer| transfer.share).sum()
     }

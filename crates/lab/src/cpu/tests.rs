@@ -1,6 +1,6 @@
 //! Tests of slow computers, part by part.
 
-use super::ledger::{Counts, Ledger, Packet};
+use super::ledger::{Counts, Kind, Ledger, Packet};
 use super::processor::Processor;
 use super::{Job, Machine};
 use trunkline_core::frame::{Frames, LinkId};
@@ -8,8 +8,9 @@ use trunkline_core::time::{Duration, Instant};
 use trunkline_plan::cpu::{CostTable, READY};
 
 /// A packet of 1408 bytes behind 40 of headers.
-const FULL: Packet = Packet { payload: 1408, upper: 1428, headers: 40, is_tcp: true };
-const ACK: Packet = Packet { payload: 0, upper: 20, headers: 40, is_tcp: true };
+const FULL: Packet =
+    Packet { payload: 1408, upper: 1428, headers: 40, kind: Kind::Segment, source: None };
+const ACK: Packet = Packet { payload: 0, upper: 20, ..FULL };
 
 fn at(micros: u64) -> Instant {
     Instant::ZERO + us(micros)
@@ -121,14 +122,88 @@ fn what_has_no_prediction_or_lies_in_pieces_costs_more() {
 }
 
 /// The note: 9 Mbit/s of packets, 1333 us apart where they have 1500 bytes, with less than half of the processor.
+/// What the cards take of the memory bus comes on top.
 #[test]
-fn a_packet_that_is_forwarded_takes_less_than_half_of_its_time_on_the_wire() {
+fn a_packet_that_is_passed_on_takes_less_than_half_of_its_time_on_the_wire() {
     let mut ledger = Ledger::new(sun());
-    let packet = Packet { payload: 1460, upper: 1480, headers: 40, is_tcp: true };
+    let packet = Packet { payload: 1460, upper: 1480, kind: Kind::PassedOn, ..FULL };
     let cost =
         ledger.interrupted() + ledger.received(packet, Counts::default()) + ledger.sent(packet);
-    assert_eq!(cost, us(90 + 160 + 2 * 175));
+    assert_eq!(cost, us(90 + 2 * 80 + 175));
     assert!(cost < us(667));
+}
+
+/// Whatever is in it: a part of a datagram, a small segment.
+#[test]
+fn what_is_passed_on_is_not_copied_and_not_checksummed() {
+    let mut ledger = Ledger::new(sun());
+    let big = Packet { kind: Kind::PassedOn, ..FULL };
+    let part = Packet { headers: 20, payload: 8, upper: 8, ..big };
+    let small = Packet { payload: 0, upper: 20, ..big };
+    let costs = [big, part, small].map(|packet| ledger.sent(packet));
+    assert_eq!(costs, [us(80 + 175); 3]);
+    assert_eq!(ledger.spent().bytes, Duration::ZERO);
+}
+
+/// A segment that somebody else has sent leaves what is owed for our own to them.
+#[test]
+fn a_segment_that_is_passed_on_does_not_pay_for_our_own() {
+    let alone = {
+        let mut ledger = Ledger::new(sun());
+        ledger.built(Counts { copied: 1408, checksummed: 1428, sent: 1, ..Counts::default() });
+        ledger.sent(FULL)
+    };
+    let mut ledger = Ledger::new(sun());
+    ledger.built(Counts { copied: 1408, checksummed: 1428, sent: 1, ..Counts::default() });
+    ledger.sent(Packet { kind: Kind::PassedOn, ..FULL });
+    assert_eq!(ledger.sent(FULL), alone);
+}
+
+/// 1024 bytes: the processes of 1988 had copies, and where they were on, checksums.
+#[test]
+fn a_datagram_is_copied_and_checksummed_at_both_ends() {
+    let mut ledger = Ledger::new(sun_with(&[("first_buffer", "\"0B\"")]));
+    let datagram =
+        Packet { payload: 1024, upper: 1032, headers: 28, kind: Kind::Datagram, source: None };
+    let sum = |bytes: u64| Duration::from_nanos(130_000 * bytes / 1024);
+    let near = |cost: Duration, wanted: Duration| cost.max(wanted) - cost.min(wanted) < us(1);
+    let sent = ledger.sent(datagram);
+    assert!(near(sent, us(80 + 2 * 175 + 140) + sum(1032)), "{sent}");
+    let received = ledger.received(datagram, Counts { checksummed: 1024, ..Counts::default() });
+    assert!(near(received, us(80) + sum(1024)), "{received}");
+    let read = ledger.ran(Counts { copied: 1024, ..Counts::default() });
+    assert!(near(read, us(140)), "{read}");
+}
+
+/// A question for an address, or the answer; that sends what has waited for it, which is paid for later.
+#[test]
+fn what_is_no_packet_of_ip_costs_the_protocols_only() {
+    let mut ledger = Ledger::new(sun());
+    let arp = Packet::read(&[0, 1, 8, 0, 6, 4, 0, 1], 28);
+    assert_eq!(ledger.sent(arp), us(80 + 175));
+    let built = Counts { copied: 1408, checksummed: 1428, sent: 1, ..Counts::default() };
+    assert_eq!(ledger.received(arp, built), us(80));
+    let late = ledger.sent(FULL);
+    assert!(late > us(160 + 2 * 175 + 120 + 193), "{late}");
+}
+
+/// As headers stand on the wire.
+#[test]
+fn a_packet_is_read_as_it_stands() {
+    let mut bytes = [0; 40];
+    (bytes[0], bytes[9], bytes[32]) = (0x45, 6, 0x50);
+    bytes[12..16].copy_from_slice(&[10, 0, 0, 1]);
+    let segment = Packet::read(&bytes, 1448);
+    let source = Some(std::net::IpAddr::from([10, 0, 0, 1]));
+    assert_eq!(segment, Packet { source, ..FULL });
+    bytes[9] = 17;
+    let datagram = Packet::read(&bytes, 1500);
+    assert_eq!((datagram.payload, datagram.upper, datagram.headers), (1472, 1480, 28));
+    (bytes[6], bytes[7]) = (0, 185);
+    let part = Packet::read(&bytes, 1500);
+    assert_eq!((part.payload, part.headers, part.kind), (1480, 20, Kind::Datagram));
+    bytes[0] = 0;
+    assert_eq!(Packet::read(&bytes, 28), Packet::default());
 }
 
 #[test]

@@ -8,7 +8,7 @@ use super::Fabric;
 use super::address::{Destination, destination, source};
 use std::net::Ipv4Addr;
 use trunkline_core::Context;
-use trunkline_core::bond::{HashInputs, HashPolicy};
+use trunkline_core::bond::{HashInputs, HashPolicy, MemberConfig};
 use trunkline_core::frame::{Frame, LinkChange};
 use trunkline_core::wire::mac::MacAddress;
 
@@ -64,6 +64,8 @@ pub(crate) struct Jack {
     pub(crate) up: bool,
     /// Whether it loses everything while they do.
     pub(crate) dark: bool,
+    /// What its host's bond is told of it.
+    pub(crate) member: MemberConfig,
 }
 
 impl Fabric {

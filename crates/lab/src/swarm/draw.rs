@@ -1,7 +1,14 @@
 //! Draws a plan from a seed: links of any rate and temper, a bond of any mode, flows both ways, cuts; and
 //! with some seeds hosts at switches beside them.
 
+mod draft;
+mod etiquette;
+mod groups;
 mod network;
+mod one_way;
+mod segments;
+mod slow;
+pub(super) mod themes;
 
 use trunkline_core::bond::Mode;
 use trunkline_core::bond::trunk::{Monitor, Reorder as Order};

@@ -1,15 +1,22 @@
 //! Random plans and faults from a seed. Invariants are checked at every step; once the faults have
 //! healed every byte must arrive, in order and equal. A failing seed prints itself.
+//!
+//! A seed draws a bond with hosts at switches beside it, and with half of the seeds a second, smaller world of
+//! one of the themes: segments, routers, manners, slow hosts, one-way links, trunks.
 
+mod delivery;
 mod draw;
+mod laws;
 
 use crate::apps::App;
-use crate::apps::bulk::Record;
 use crate::build;
 use crate::world::{Ended, World};
+use delivery::check_delivery;
+use draw::themes::{self, Outcome, WATCHED};
 use rayon::prelude::*;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use trunkline_plan::model::{Flow, Plan};
+use trunkline_core::time::Instant;
+use trunkline_plan::model::Plan;
 
 /// What to run.
 #[derive(Clone, Copy, Debug)]
@@ -61,8 +68,25 @@ pub struct Case {
     pub nanos: u64,
 }
 
+impl Case {
+    /// Both, one after the other.
+    fn and(self, other: Case) -> Case {
+        Case {
+            bytes: self.bytes + other.bytes,
+            packet_hops: self.packet_hops + other.packet_hops,
+            cuts: self.cuts + other.cuts,
+            nanos: self.nanos + other.nanos,
+        }
+    }
+}
+
 /// Steps between two counts of all frames.
 const STEPS_PER_COUNT: u32 = 64;
+/// Events of a world at most: ten times what any has needed.
+const STEPS_MAX: u32 = 20_000_000;
+/// Of this many seeds one runs twice, and one draws a theme.
+const SEEDS_PER_REPETITION: u64 = 16;
+const SEEDS_PER_THEME: u64 = 2;
 
 /// Runs a swarm; `progress` is called after each case.
 pub fn run(options: Options, progress: &(dyn Fn() + Sync)) -> Report {
@@ -90,18 +114,35 @@ pub fn run(options: Options, progress: &(dyn Fn() + Sync)) -> Report {
 }
 
 /// Runs the case of one seed, twice where the seed says so, to see that it repeats itself.
+///
+/// # Errors
+/// What did not hold.
 pub fn run_case(seed: u64) -> Result<Case, Failure> {
     let plan = draw::plan(seed);
-    let fail = |what: String| Failure { seed, what, plan: draw::describe(&plan) };
+    let fail = |what: String, plan: String| Failure { seed, what, plan };
+    let case =
+        repeat(seed, || simulate(&plan, seed)).map_err(|e| fail(e, draw::describe(&plan)))?;
+    if !seed.is_multiple_of(SEEDS_PER_THEME) {
+        return Ok(case);
+    }
+    let drawn = themes::draw(seed).map_err(|what| fail(what, "drawn as text".into()))?;
+    let (plan, outcome) = (&drawn.plan, drawn.theme.outcome);
+    let more = repeat(seed, || simulate_theme(plan, seed, outcome));
+    let described = || format!("{}, in full\n{}", drawn.theme.name, drawn.text);
+    more.map(|more| case.and(more)).map_err(|what| fail(what, described()))
+}
+
+/// What a simulation answers; an assertion that fails is an error. With some seeds it runs twice.
+fn repeat(seed: u64, simulation: impl Fn() -> Result<Case, String>) -> Result<Case, String> {
     let attempt = || {
-        catch_unwind(AssertUnwindSafe(|| simulate(&plan, seed)))
+        catch_unwind(AssertUnwindSafe(&simulation))
             .unwrap_or_else(|panic| Err(panic_text(panic.as_ref())))
     };
-    let case = attempt().map_err(fail)?;
-    if seed.is_multiple_of(16) && attempt().as_ref() != Ok(&case) {
-        return Err(fail("a second run of the same seed went another way".into()));
+    let case = attempt()?;
+    match seed.is_multiple_of(SEEDS_PER_REPETITION) && attempt().as_ref() != Ok(&case) {
+        false => Ok(case),
+        true => Err("a second run of the same seed went another way".into()),
     }
-    Ok(case)
 }
 
 fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
@@ -110,75 +151,68 @@ fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
     format!("an assertion failed: {}", text.unwrap_or("without a message"))
 }
 
-fn simulate(plan: &Plan, seed: u64) -> Result<Case, String> {
+/// Whose invariants are checked after a step.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Checks {
+    /// Those of every host.
+    All,
+    /// Those of one after the other: of many hosts a step touches few.
+    InTurn,
+}
+
+/// Runs a world until all that has an end is done, though for a while at least, and for the plan's duration at
+/// most.
+fn run_world(
+    plan: &Plan,
+    seed: u64,
+    at_least: Instant,
+    checks: Checks,
+) -> Result<(World, Ended), String> {
     let mut world = build::world(plan, seed);
     world.start();
-    let end = trunkline_core::time::Instant::ZERO + plan.lab.duration;
-    let mut ended = Ended::Duration;
+    let end = Instant::ZERO + plan.lab.duration;
     let mut steps: u32 = 0;
     while world.step(end) {
-        world.check_invariants();
-        steps = steps.wrapping_add(1);
+        match checks {
+            Checks::All => world.check_invariants(),
+            Checks::InTurn => world.check_host(steps as usize % world.hosts.len()),
+        }
+        steps += 1;
         if steps.is_multiple_of(STEPS_PER_COUNT) {
             world.check_frames().map_err(|what| format!("{what} at {}", world.now))?;
         }
-        if world.apps.iter().all(App::is_done) {
-            ended = Ended::Complete;
+        if steps == STEPS_MAX {
+            return Err(format!("{steps} events, and it is only {}", world.now));
+        }
+        if world.now >= at_least && world.apps.iter().all(App::is_done) {
             break;
         }
     }
+    let ended = match world.apps.iter().all(App::is_done) {
+        true => Ended::Complete,
+        false => Ended::Duration,
+    };
+    Ok((world, ended))
+}
+
+fn simulate(plan: &Plan, seed: u64) -> Result<Case, String> {
+    let (world, ended) = run_world(plan, seed, Instant::ZERO, Checks::All)?;
     check_delivery(plan, &world, ended)
 }
 
-fn check_delivery(plan: &Plan, world: &World, ended: Ended) -> Result<Case, String> {
-    let mut case = Case {
-        bytes: 0,
-        packet_hops: world.packet_hops,
-        cuts: plan.lab.faults.len() as u64,
-        nanos: world.now.as_nanos(),
+/// Runs a theme's world, which may have flows without an end.
+fn simulate_theme(plan: &Plan, seed: u64, outcome: Outcome) -> Result<Case, String> {
+    let at_least = match outcome {
+        Outcome::Delivered => WATCHED,
+        Outcome::Told | Outcome::Bounded => plan.lab.duration,
     };
-    for (flow, record) in records(plan, world) {
-        if record.wrong > 0 {
-            return Err(format!("{}: {} bytes are not what was sent", flow.name, record.wrong));
-        }
-        if let Some(why) = record.broken {
-            return Err(format!("{}: {why} at {}", flow.name, world.now));
-        }
-        if !record.complete {
-            return Err(format!(
-                "{}: {} bytes after {}, still {} missing",
-                flow.name,
-                record.received,
-                world.now,
-                record.written.saturating_sub(record.received)
-            ));
-        }
-        case.bytes += record.received;
-    }
-    for (flow, app) in plan.lab.flows.iter().zip(&world.apps) {
-        let broken = match app {
-            App::Requests(requests) => requests.broken,
-            App::Web(web) => web.broken,
-            _ => None,
-        };
-        if let Some(why) = broken {
-            return Err(format!("{}: {why} at {}", flow.name, world.now));
-        }
-    }
-    match ended {
-        Ended::Complete => world.check_frames().map(|()| case),
-        Ended::Duration => Err(format!("not finished after {}", world.now)),
-    }
-}
-
-/// The transfers of all flows, each with its flow.
-fn records<'a>(plan: &'a Plan, world: &'a World) -> impl Iterator<Item = (&'a Flow, &'a Record)> {
-    plan.lab.flows.iter().zip(&world.apps).flat_map(|(flow, app)| {
-        let bulks = match app {
-            App::Bulk(bulk) => std::slice::from_ref(&**bulk),
-            App::Streams(streams) => &streams.bulks,
-            _ => &[],
-        };
-        bulks.iter().map(move |bulk| (flow, &bulk.record))
-    })
+    let (world, ended) = run_world(plan, seed, Instant::ZERO + at_least, Checks::InTurn)?;
+    world.check_invariants();
+    world.check_frames().map_err(|what| format!("{what} at {}", world.now))?;
+    let case = match outcome {
+        Outcome::Delivered => check_delivery(plan, &world, ended),
+        Outcome::Told | Outcome::Bounded => delivery::check_content(plan, &world),
+    };
+    laws::check(plan, &world, outcome)?;
+    case
 }

@@ -1,7 +1,7 @@
 //! Hosts that take time: their frames wait until the processor has got so far.
 
 use super::{Source, World};
-use crate::cpu::ledger::{Counts, Packet};
+use crate::cpu::ledger::{Counts, Kind, Packet};
 use crate::cpu::{Job, Machine};
 use std::collections::VecDeque;
 use trunkline_core::frame::{Frame, LinkId};
@@ -44,7 +44,7 @@ impl World {
     /// A card of a host that takes time has sent a frame.
     pub(super) fn machine_sent(&mut self, host: usize, link: LinkId, bytes: u64) {
         let now = self.now;
-        if self.has_several_cards(host) {
+        if self.shares_bond(host, link) {
             let before = Counts::of(&self.cx.work);
             self.hosts[host].handle_transmitted(now, &mut self.cx, link, bytes);
             self.note_built(host, before);
@@ -101,14 +101,17 @@ impl World {
             return false;
         };
         let Some((link, frame, interrupt)) = machine.next_arrived(now) else { return false };
-        let packet = Packet::read(self.cx.frames.bytes(frame), self.cx.frames.len(frame));
+        let packet = self.packet(host, link, frame);
         let before = Counts::of(&self.cx.work);
         self.hosts[host].handle_frame(now, &mut self.cx, link, frame);
         let counts = Counts::of(&self.cx.work).since(before);
+        let Some(machine) = &mut self.machines[host] else { return false };
         let mut cost = interrupt + machine.ledger.received(packet, counts);
         if !machine.is_sending() {
-            // The answer is sent before anything else.
-            cost += self.fill_driver(host, Job::Interrupt).unwrap_or(Duration::ZERO);
+            // The answer is sent before anything else, and the card says at once what it has sent.
+            machine.free_places(now);
+            let answer = self.fill_driver(host, Job::Interrupt);
+            cost += answer.map_or(Duration::ZERO, |(_, cost)| cost);
         }
         if let Some(machine) = &mut self.machines[host] {
             machine.begin_interrupt(now, cost);
@@ -133,11 +136,12 @@ impl World {
             self.note_built(host, before);
             return true;
         }
-        let cost = self.run_processes(host).or_else(|| self.fill_driver(host, Job::Process));
-        if let (Some(cost), Some(machine)) = (cost, &mut self.machines[host]) {
-            machine.begin(now, cost);
+        let ran = self.run_processes(host).map(|cost| (Job::Process, cost));
+        let begun = ran.or_else(|| self.fill_driver(host, Job::Process));
+        if let (Some((job, cost)), Some(machine)) = (begun, &mut self.machines[host]) {
+            machine.begin(now, job, cost);
         }
-        cost.is_some()
+        begun.is_some()
     }
 
     /// What the core has built since is owed for.
@@ -174,12 +178,36 @@ impl World {
                 machine.forget(id);
             }
         }
-        self.note_built(host, before);
-        Some(cost)
+        let ran = Counts::of(&self.cx.work).since(before);
+        let machine = self.machines[host].as_mut()?;
+        Some(cost + machine.ledger.ran(ran))
     }
 
-    /// Takes a packet for the first card whose driver has room.
-    fn fill_driver(&mut self, host: usize, job: Job) -> Option<Duration> {
+    /// A frame of one of a host's cards as far as its price depends on it.
+    fn packet(&self, host: usize, link: LinkId, frame: Frame) -> Packet {
+        let cables = self.fabric.cards.get(host).into_iter().flatten();
+        let mut cables = cables.map(|cable| &self.fabric.cables[*cable]);
+        let skip = match cables.find(|cable| cable.link == link) {
+            Some(cable) => cable.header_len(),
+            None => self.links.get(usize::from(link.0)).map_or(0, |link| link.skip),
+        };
+        let (bytes, len) = (self.cx.frames.bytes(frame), self.cx.frames.len(frame));
+        Packet::read(bytes.get(skip..).unwrap_or_default(), len.saturating_sub(skip))
+    }
+
+    /// The same of a frame that leaves: what somebody else has sent is passed on.
+    fn leaving_packet(&self, host: usize, link: LinkId, frame: Frame) -> Packet {
+        let packet = self.packet(host, link, frame);
+        match packet.source {
+            Some(source) if !self.hosts[host].has_address(source) => {
+                Packet { kind: Kind::PassedOn, ..packet }
+            }
+            _ => packet,
+        }
+    }
+
+    /// Takes a packet for the first card whose driver has room. Answers as what job, and what it takes.
+    fn fill_driver(&mut self, host: usize, job: Job) -> Option<(Job, Duration)> {
         let (ports, cards) = (self.ports[host].len(), self.fabric.cards_of(host));
         // In turn, so that packets leave in the order a bond has spread them.
         let first = self.machines[host].as_ref().map_or(0, |machine| machine.next_card);
@@ -189,41 +217,67 @@ impl World {
                 None => LinkId(self.ports[host][at].0 as u16),
                 Some(card) => self.fabric.cables[self.fabric.cards[host][card]].link,
             };
-            if let Some(cost) = self.take_packet(host, job, link) {
+            if let Some(taken) = self.take_packet(host, job, link) {
                 if let Some(machine) = &mut self.machines[host] {
                     machine.next_card = at + 1;
                 }
-                return Some(cost);
+                return Some(taken);
             }
         }
         None
     }
 
-    fn take_packet(&mut self, host: usize, job: Job, link: LinkId) -> Option<Duration> {
+    fn take_packet(&mut self, host: usize, job: Job, link: LinkId) -> Option<(Job, Duration)> {
         let machine = self.machines[host].as_mut().filter(|machine| machine.has_room(link))?;
+        if let Some(frame) = machine.take_beyond(link) {
+            return self.hand_over(host, job, link, frame, None);
+        }
         self.burst.clear();
         let before = Counts::of(&self.cx.work);
         self.hosts[host].poll_transmit(self.now, &mut self.cx, link, &mut self.burst);
-        let mut cost = None;
+        let mut taken: Option<(Job, Duration)> = None;
         let mut bytes = 0;
-        for frame in &self.burst.frames {
-            let len = self.cx.frames.len(*frame);
-            let packet = Packet::read(self.cx.frames.bytes(*frame), len);
-            let handed = machine.hand_over(job, link, *frame, packet);
-            cost = Some(cost.unwrap_or(Duration::ZERO) + handed);
-            bytes += len as u64;
+        for at in 0..self.burst.frames.len() {
+            let frame = self.burst.frames[at];
+            bytes += self.cx.frames.len(frame) as u64;
+            let machine = self.machines[host].as_mut()?;
+            match machine.has_room(link) {
+                true => taken = self.hand_over(host, job, link, frame, taken),
+                false => machine.put_beyond(link, frame),
+            }
         }
-        if cost.is_some() && !self.has_several_cards(host) {
+        if taken.is_some() && !self.shares_bond(host, link) {
             // It is the driver's now, whose queue decides when there is room for the next.
             self.hosts[host].handle_transmitted(self.now, &mut self.cx, link, bytes);
         }
         self.note_built(host, before);
-        cost
+        taken
     }
 
-    /// Whether a host's bond has to know which of its cards has sent how much.
-    fn has_several_cards(&self, host: usize) -> bool {
-        self.ports[host].len() + self.fabric.cards_of(host) > 1
+    /// Hands a frame to the driver; answers in what job, and what that takes with what was `taken` before.
+    fn hand_over(
+        &mut self,
+        host: usize,
+        job: Job,
+        link: LinkId,
+        frame: Frame,
+        taken: Option<(Job, Duration)>,
+    ) -> Option<(Job, Duration)> {
+        let packet = self.leaving_packet(host, link, frame);
+        // What no process sends is sent as it came in: no frame that comes in puts it off.
+        let own = if packet.is_of_process() { job } else { Job::Interrupt };
+        let (job, cost) = taken.unwrap_or((own, Duration::ZERO));
+        let machine = self.machines[host].as_mut()?;
+        Some((job, cost + machine.hand_over(job, link, frame, packet)))
+    }
+
+    /// Whether a card is one of several of a bond, which has to know which of them has sent how much.
+    fn shares_bond(&self, host: usize, link: LinkId) -> bool {
+        let (ports, cards) = (&self.ports[host], self.fabric.cards.get(host));
+        let ports = ports.iter().map(|(link, _)| LinkId(*link as u16));
+        let cards = cards.into_iter().flatten().map(|cable| self.fabric.cables[*cable].link);
+        let bond = self.hosts[host].interface_of(link);
+        ports.chain(cards).filter(|link| self.hosts[host].interface_of(*link) == bond).count() > 1
     }
 
     /// The processor is done with a frame: it is the card's.

@@ -65,6 +65,8 @@ pub struct Totals {
     pub wire_losses: u64,
     /// Frames that were on the link when it was cut.
     pub cut_losses: u64,
+    /// How long a transmitter with a rate had nothing to send, between frames.
+    pub idle: Duration,
 }
 
 /// One direction of an emulated link. Sans-I/O: time is passed in.
@@ -135,8 +137,11 @@ impl Direction {
         self.totals.bytes_in += packet.len() as u64;
         let frame = self.cx.frames.insert_parts(packet, header, 0);
         if self.finishes.is_none() {
-            self.start(at.max(self.free_at), frame);
-            return;
+            let start = at.max(self.free_at);
+            if self.clock.is_some() && self.totals.frames_in > 1 {
+                self.totals.idle += start - self.free_at;
+            }
+            return self.start(start, frame);
         }
         let len = self.counted(frame) as u32;
         self.enqueue(frame, len);
@@ -307,6 +312,7 @@ mod tests {
         // Stamped while the second was being sent.
         up.offer(at(1600), &HEADER, &[1; 1250]);
         assert_eq!(arrivals(&mut up), [6000, 7500, 8500]);
+        assert_eq!(up.totals().idle, Duration::from_micros(500));
     }
 
     #[test]

@@ -86,5 +86,6 @@ fn totals_json(totals: Totals) -> Value {
         "marks": totals.marks,
         "wire_losses": totals.wire_losses,
         "cut_losses": totals.cut_losses,
+        "idle": seconds(totals.idle),
     })
 }

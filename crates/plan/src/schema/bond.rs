@@ -1,6 +1,7 @@
 //! `[bond.NAME]` and `[end.NAME]`.
 
 use super::link::MTU_MIN;
+use super::topology::two_defaults;
 use super::{LinkFacts, Scope, default_end, one_way, tunnel};
 use crate::diagnostic::{Problem, Problems};
 use crate::model::{Address, Bond, End, EndKind, Link};
@@ -42,6 +43,8 @@ pub(super) fn bond(
 ) -> Option<Bond> {
     reader::check_name(&name, &s, problems);
     scope.claim("bond", &name, s.place, problems);
+    let place = s.node("ends").map_or(s.place, |node| node.place);
+    scope.bond_places.push((name.clone(), place));
     let ends = s.req(problems, "ends", "[\"home\", \"isp\"]", ends_pair);
     let members = members(&mut s, scope, problems);
     let mode = s.or(problems, "mode", Mode::Earliest, mode);
@@ -65,6 +68,9 @@ pub(super) fn bond(
     }
     s.later(&BOND_LATER);
     s.finish(problems);
+    if members.is_empty() {
+        return None;
+    }
     let tunnel::Facts { trunk, reorder, monitor, traffic, .. } = tunnel;
     let (ends, mode) = (ends?, modes);
     Some(Bond { name, ends, members, mode, mtu, max_slaves, trunk, reorder, monitor, traffic })
@@ -224,6 +230,9 @@ fn routes(node: &Node, own: &[Address]) -> Taken<Vec<Address>> {
             _ => vec![network(node)?],
         };
         for route in found {
+            if list.contains(&route) && route.prefix == 0 {
+                return Err(Unfit::new(two_defaults("says everything twice"), "\"default\" once"));
+            }
             if list.contains(&route) {
                 let Address { ip, prefix } = route;
                 return Err(Unfit::new(format!("holds {ip}/{prefix} twice"), "each network once"));

@@ -21,11 +21,18 @@ const BYTES_MAX: u64 = 1 << 20;
 /// Takes note of the cost table of a host, where it has one.
 pub(super) fn cpu(s: &mut Section<'_>, scope: &mut Scope, problems: &mut Problems) {
     let Some(node) = s.node("cpu") else { return };
-    let costs = match node.as_text() {
-        Some(_) => {
+    scope.with_cpu.extend(s.table().name().map(str::to_owned));
+    let costs = match &node.value {
+        Value::Text(_) => {
             s.opt(problems, "cpu", ready).map(|named| (CostTable::ready(named), Some(named)))
         }
-        None => s.section(problems, "cpu").and_then(|section| table(section, problems)),
+        Value::Table(_) => s.section(problems, "cpu").and_then(|section| table(section, problems)),
+        _ => {
+            let form =
+                "the name of a cost table such as \"sun-3/60\", or { base = \"sun-3/60\", … }";
+            problems.push(reader::wrong_type(node, &s.key("cpu"), form));
+            None
+        }
     };
     let name = s.table().name().map(str::to_owned);
     scope.slow.extend(name.zip(costs).map(|(name, (costs, base))| SlowHost { name, costs, base }));

@@ -1,7 +1,8 @@
 //! `network` of a `[[lab.host]]`, and `[[lab.router]]`: what hosts and routers do on segments whose stations ask
 //! each other for addresses.
 
-use super::{Scope, lab};
+use super::topology::{self, two_defaults};
+use super::{Scope, cpu, lab};
 use crate::diagnostic::{Problem, Problems, nearest};
 use crate::model::Segment;
 use crate::network::{HostNetwork, Plug, Resolution, Router};
@@ -17,11 +18,11 @@ const SETS: [(&str, Rules); 2] = [("rfc-1122", Rules::RFC_1122), ("bsd-4.2", Rul
 /// What may stand in a list of rules.
 const RULES_FORM: &str = "\"rfc-1122\", \"bsd-4.2\" or a list of rules such as [\"both-forms\"]";
 
-/// `network = { rules, broadcast, forwarding, answers }`.
+/// `network = { rules, broadcast, forwarding, answers, gateway }`.
 pub(super) fn host(
     s: &mut Section<'_>,
     plug: Option<&Plug>,
-    segments: &[Segment],
+    (segments, routers): (&[Segment], &Routers),
     problems: &mut Problems,
 ) -> HostNetwork {
     let place = s.node("network").map_or(s.place, |node| node.place);
@@ -42,6 +43,10 @@ pub(super) fn host(
         let problem = Problem::new(place, key, message);
         problems.push(problem.accepted(["arp = true at the [[lab.segment]]"]));
     }
+    let on = plug.filter(|_| asks).and_then(|plug| match plug {
+        Plug::Station(station) => Some(station.segment),
+        Plug::Cable(_) => None,
+    });
     let network = HostNetwork {
         rules: s.or(problems, "rules", Rules::RFC_1122, rules),
         form: s.or(problems, "broadcast", Form::Ones, reader::choice(&FORMS, &[])),
@@ -50,9 +55,46 @@ pub(super) fn host(
             false => Forwarding::Off,
         },
         replies: s.or(problems, "answers", ArpReplies::Own, reader::choice(&ANSWERS, &[])),
+        gateway: s.opt(problems, "gateway", gateway(on, segments, routers)).flatten(),
     };
     s.finish(problems);
     network
+}
+
+/// The router of a host on a segment. None is told while that or some router is not known.
+fn gateway<'p>(
+    segment: Option<usize>,
+    segments: &'p [Segment],
+    routers: &'p Routers,
+) -> impl Fn(&Node) -> Taken<Option<usize>> + 'p {
+    move |node| {
+        let form = "gateway = \"ROUTER\", the name of one [[lab.router]]";
+        if node.as_array().is_some_and(|nodes| nodes.len() > 1) {
+            return Err(Unfit::new(two_defaults("names several routers"), form));
+        }
+        let name = reader::text(node).map_err(|unfit| Unfit::new(unfit.message, form))?;
+        if !routers.names.contains(&name) {
+            return Err(Unfit {
+                message: format!("\"{name}\" is no router"),
+                accepted: routers.names.clone(),
+                nearest: nearest(&name, &routers.names),
+            });
+        }
+        let Some(segment) = segment.filter(|_| !routers.is_partial()) else { return Ok(None) };
+        let is_here = |router: &Router| router.segments.contains(&segment);
+        let at = routers.list.iter().position(|router| router.name == name && is_here(router));
+        at.map(Some).ok_or_else(|| {
+            let here: Vec<String> =
+                routers.list.iter().filter(|r| is_here(r)).map(|r| r.name.clone()).collect();
+            let on = &segments[segment].name;
+            let accepted = match here.is_empty() {
+                true => vec![format!("segments = [\"{on}\", …] at the [[lab.router]]")],
+                false => here,
+            };
+            let message = format!("\"{name}\" has no card on the host's segment `{on}`");
+            Unfit { message, accepted, nearest: None }
+        })
+    }
 }
 
 fn rules(node: &Node) -> Taken<Rules> {
@@ -78,22 +120,43 @@ fn rules(node: &Node) -> Taken<Rules> {
     Ok(rules)
 }
 
-/// The routers of a plan. Two ways between segments are refused: nothing would say which one a packet takes.
+/// The routers of a plan.
+#[derive(Default)]
+pub(super) struct Routers {
+    /// Those that are in order, and where each says its segments.
+    pub(super) list: Vec<Router>,
+    places: Vec<Place>,
+    /// The names of all.
+    pub(super) names: Vec<String>,
+    count: usize,
+}
+
+impl Routers {
+    /// Whether one was left out because it is wrong.
+    pub(super) fn is_partial(&self) -> bool {
+        self.list.len() < self.count
+    }
+}
+
+/// Reads the routers. Two ways between segments are refused: nothing would say which one a packet takes.
 pub(super) fn routers(
     s: &mut Section<'_>,
     scope: &mut Scope,
     segments: &[Segment],
     problems: &mut Problems,
-) -> Vec<Router> {
-    let mut routers: Vec<Router> = Vec::new();
+) -> Routers {
+    let mut routers = Routers::default();
     // By segment: the first of those that are joined with it.
     let mut joined: Vec<usize> = (0..segments.len()).collect();
     for mut s in s.sections(problems, "router") {
+        routers.count += 1;
+        routers.names.extend(s.table().name().map(str::to_owned));
         let name = lab::name(&mut s, "router", scope, problems);
         let place = s.node("segments").map_or(s.place, |node| node.place);
         let key = s.key("segments");
         let list = s.req(problems, "segments", "[\"SEGMENT\", \"SEGMENT\"]", list(segments));
         s.node("count");
+        cpu::cpu(&mut s, scope, problems);
         s.finish(problems);
         let (Some(name), Some(list)) = (name, list) else { continue };
         for pair in list.windows(2) {
@@ -103,8 +166,10 @@ pub(super) fn routers(
             }
             joined.iter_mut().filter(|at| **at == second).for_each(|at| *at = first);
         }
-        routers.push(Router { name, segments: list });
+        routers.list.push(Router { name, segments: list });
+        routers.places.push(place);
     }
+    topology::room(&routers.list, &routers.places, segments, problems);
     routers
 }
 
@@ -138,7 +203,10 @@ fn list(segments: &[Segment]) -> impl Fn(&Node) -> Taken<Vec<usize>> {
                 return Err(Unfit::new(message, form));
             }
             if list.contains(&at) {
-                return Err(Unfit::new(format!("names `{name}` twice"), form));
+                return Err(Unfit::new(
+                    format!("names `{name}` twice: two ways to one segment are a loop"),
+                    form,
+                ));
             }
             list.push(at);
         }

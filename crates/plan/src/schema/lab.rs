@@ -19,6 +19,9 @@ const START_JITTER: Duration = Duration::from_micros(10);
 const FAULTS: [(&str, FaultKind); 2] =
     [("carrier", FaultKind::Carrier), ("blackhole", FaultKind::Blackhole)];
 
+/// Tables that others name.
+const TABLES: [&str; 6] = ["switch", "segment", "router", "host", "flow", "chip"];
+
 /// What a plan without `[lab]` runs for.
 const DURATION: Duration = Duration::from_secs(60);
 
@@ -43,6 +46,7 @@ pub(super) fn lab(
             .push(problem.found(warmup.to_string()).accepted([format!("less than {duration}")]));
     }
     let runs = s.or(problems, "runs", 1, reader::whole(1, 100_000));
+    let told = problems.len();
     let chips = chips(&mut s, scope, problems);
     let segments = segment::segments(&mut s, scope, &chips, problems);
     let faults = faults(&mut s, scope, problems);
@@ -58,6 +62,10 @@ pub(super) fn lab(
     let expects = expects.into_iter().map(|e| expect(e, &owners, problems)).collect();
     for key in EXPERIMENT_LAB_KEYS {
         s.node(key);
+    }
+    if s.misspells(&TABLES) {
+        // Whatever is wrong may only lack these.
+        problems.truncate(told);
     }
     s.finish(problems);
     let Network { switches, machines, routers, .. } = network;
@@ -313,15 +321,18 @@ fn range(node: &Node) -> Taken<[f64; 2]> {
 
 /// Everything a metric can be asked of. A flow that is wrong may have any flow's metric.
 fn owners<'n>(scope: &'n Scope, flows: &[Option<Flow>]) -> Vec<(&'n str, Owner)> {
+    let is_slow = |name: &str| scope.with_cpu.iter().any(|slow| slow == name);
     let owner = |name: &str, kind: &str| match kind {
         "link" => Owner::Link,
         "bond" => Owner::Bond,
         "chip" => Owner::Chip,
+        "switch" if scope.lacks_ports => Owner::Ports,
         "switch" => Owner::Switch,
-        "host" if scope.slow.iter().any(|slow| slow.name == name) => Owner::Slow,
+        "host" if is_slow(name) => Owner::Slow,
         "host" => Owner::Machine,
         "group" => Owner::Group,
         "segment" => Owner::Segment,
+        "router" if is_slow(name) => Owner::SlowRouter,
         "router" => Owner::Router,
         _ => {
             let flow = flows.iter().flatten().find(|f| f.name == name);

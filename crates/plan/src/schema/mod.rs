@@ -23,6 +23,7 @@ mod serial;
 mod service;
 mod station;
 mod tcp;
+mod topology;
 mod tunnel;
 
 use crate::cpu::SlowHost;
@@ -73,8 +74,15 @@ struct Scope {
     names: Vec<Named>,
     /// What the ports of switches are called: `SWITCH.HOST`.
     ports: Vec<String>,
-    /// Hosts with a cost table.
+    /// Whether there may be more because what is behind them is wrong.
+    lacks_ports: bool,
+    /// Hosts with a cost table, and the names of all that say `cpu`, wrong ones too.
     slow: Vec<SlowHost>,
+    with_cpu: Vec<String>,
+    /// Where each bond says its ends, by its name.
+    bond_places: Vec<(String, Place)>,
+    /// Whether bonds were left out because one is wrong.
+    lacks_bonds: bool,
 }
 
 impl Scope {
@@ -83,13 +91,19 @@ impl Scope {
     fn claim(&mut self, kind: &'static str, name: &str, place: Place, problems: &mut Problems) {
         if let Some(first) = self.names.iter().find(|n| n.name == name) {
             let message = match first.kind == kind {
-                true => format!("duplicate name `{name}`: two {kind}s have it"),
+                true => format!("duplicate name `{name}`: another {kind} has it already"),
                 false => format!("duplicate name `{name}`: a {} has it already", first.kind),
             };
             let problem = Problem::new(place.max(first.place), format!("{kind}.{name}"), message);
             problems.push(problem.found(name).accepted(["a name of its own"]));
         }
         self.names.push(Named { kind, name: name.to_owned(), place });
+    }
+
+    /// Where a bond says its ends.
+    fn place_of_bond(&self, name: &str) -> Place {
+        let found = self.bond_places.iter().find(|(known, _)| known == name);
+        found.map_or(Place::default(), |(_, place)| *place)
     }
 
     /// The links an array of names and globs stands for, in order of enslaving for each glob.
@@ -164,6 +178,7 @@ pub(crate) fn plan(root: &Table, place: Place, problems: &mut Problems) -> Optio
         bonds.push(bond);
     }
     let bonds = all(bonds);
+    scope.lacks_bonds = bonds.is_none();
     let parts = bonds.as_deref().unwrap_or_default();
 
     let end_sections = top.section(problems, "end").map(|t| t.named(problems));
@@ -182,6 +197,10 @@ pub(crate) fn plan(root: &Table, place: Place, problems: &mut Problems) -> Optio
     top.later(&["peer", "output", "report"]);
     top.finish(problems);
 
+    topology::defaults_of_ends(&ends, parts, root, problems);
+    if let Some(lab) = &lab {
+        topology::defaults_of_machines((&ends, parts), lab, (&scope, root), problems);
+    }
     if let (Some(links), Some(lab)) = (&links, &lab) {
         cpu::check(&lab.slow, links, parts, root, problems);
     }

@@ -2,7 +2,7 @@
 
 use super::port_group::{self, Plugged};
 use super::queue::{Place as QueuePlace, queue};
-use super::{Scope, cpu, etiquette, station};
+use super::{Scope, cpu, etiquette, station, topology};
 use crate::diagnostic::{Problem, Problems, nearest};
 use crate::model::{Bond, Discipline, Link, Segment};
 use crate::network::{
@@ -60,56 +60,76 @@ pub(super) fn network(
         .collect();
     let names_of_segments = segments.iter().map(|segment| segment.name.clone()).collect();
     let mut network = Network { segments: names_of_segments, ..Network::default() };
-    network.routers = etiquette::routers(s, scope, segments, problems);
-    let (mut places, mut group_places) = (Vec::new(), Vec::new());
+    let routers = etiquette::routers(s, scope, segments, problems);
+    network.routers.clone_from(&routers.list);
+    let (mut places, mut rates, mut group_places) = (Vec::new(), Vec::new(), Vec::new());
     let (place, count) = (sections.first().map_or(s.place, |s| s.place), sections.len());
+    let told = problems.len();
     for section in sections {
         let place = section.table().node("link").map_or(section.place, |node| node.place);
-        if let Some((switch, rate, groups)) = switch(section, &names, scope, problems) {
+        if let Some((switch, rate, groups)) =
+            switch(section, (&names, &network.segments), scope, problems)
+        {
             network.switches.push(switch);
-            places.push((place, rate));
+            places.push(place);
+            rates.push(rate);
             group_places.push(groups);
         }
     }
-    let plugged = port_group::plugged(&names, links, bonds, place, problems);
-    network.plugged = plugged.iter().map(|bond| bond.cards.bond).collect();
-    network.is_partial = network.switches.len() < count;
-    if !network.is_partial {
-        check_loops(&network.switches, &places, problems);
+    let is_sound = problems.len() == told;
+    let told = problems.len();
+    network.is_partial =
+        network.switches.len() < count || routers.is_partial() || scope.lacks_bonds;
+    if network.switches.len() == count {
+        topology::loops(&network.switches, &places, problems);
     }
-    let known = Known { names: &names, ports: &places, plugged: &plugged };
-    let mut described: Vec<String> = Vec::new();
-    for section in s.sections(problems, "host") {
-        described.extend(section.table().name().map(str::to_owned));
-        let is_plugged =
-            plugged.iter().any(|bond| Some(bond.name.as_str()) == section.table().name());
-        if !is_plugged && cpu::is_end(&section, bonds) {
-            cpu::end(section, scope, problems);
+    topology::bond_ends(bonds, scope, (&network.segments, &routers.names), problems);
+    let plugged = port_group::plugged((&names, &network.switches), (links, bonds), scope, problems);
+    network.plugged = plugged.iter().map(|bond| bond.cards.bond).collect();
+    if is_sound {
+        port_group::strays(&network.switches, bonds, scope, problems);
+    }
+    network.is_partial |= !is_sound || problems.len() > told;
+    let lacks = network.is_partial;
+    let known = Known { names: &names, rates: &rates, plugged: &plugged, routers: &routers, lacks };
+    hosts(s, (&mut network, segments), (&known, bonds), scope, problems);
+    for bond in &plugged {
+        let is_known = |kind| kind == "host" || lacks;
+        if scope.names.iter().any(|named| is_known(named.kind) && named.name == bond.name) {
             continue;
         }
-        let machine = machine(section, (&network, segments), &known, scope, problems);
-        network.is_partial |= machine.is_none();
-        network.machines.extend(machine);
-    }
-    for bond in plugged.iter().filter(|bond| !described.contains(&bond.name)) {
         scope.claim("host", &bond.name, place, problems);
         network.is_partial |= bond.cable.is_none();
-        let (name, cards) = (bond.name.clone(), Some(bond.cards.clone()));
-        let plug = bond.cable.map(Plug::Cable);
-        network.machines.extend(plug.map(|plug| Machine {
-            name,
-            plug,
-            bond: cards,
-            mac: None,
-            network: network::HostNetwork::default(),
-        }));
+        network.machines.extend(bond.machine());
     }
+    scope.lacks_ports = network.is_partial;
     if !network.is_partial {
-        port_group::check(&network.switches, &group_places, &plugged, bonds, place, problems);
+        port_group::check(&network.switches, &group_places, &plugged, bonds, scope, problems);
     }
     let machines = network.machines.iter();
     scope.ports = machines.filter_map(|m| network::port_name(&network.switches, m)).collect();
     network
+}
+
+/// Reads the hosts that are described.
+fn hosts(
+    s: &mut Section<'_>,
+    (network, segments): (&mut Network, &[Segment]),
+    (known, bonds): (&Known<'_>, &[Bond]),
+    scope: &mut Scope,
+    problems: &mut Problems,
+) {
+    for section in s.sections(problems, "host") {
+        let is_plugged =
+            known.plugged.iter().any(|bond| Some(bond.name.as_str()) == section.table().name());
+        if !is_plugged && !known.lacks && cpu::is_end(&section, bonds) {
+            cpu::end(section, scope, problems);
+            continue;
+        }
+        let machine = machine(section, (network, segments), known, scope, problems);
+        network.is_partial |= machine.is_none();
+        network.machines.extend(machine);
+    }
 }
 
 /// What a port's rate was said to be, if it was.
@@ -119,15 +139,18 @@ type PortRate = Option<BitRate>;
 struct Known<'k> {
     /// The names of all switches.
     names: &'k [String],
-    /// Where the switches say their rate, and what it is.
-    ports: &'k [(Place, PortRate)],
+    /// The rates they say.
+    rates: &'k [PortRate],
     /// The bonds that lead to them.
     plugged: &'k [Plugged],
+    routers: &'k etiquette::Routers,
+    /// Whether a switch, a router or a bond was left out because it is wrong.
+    lacks: bool,
 }
 
 fn switch(
     mut s: Section<'_>,
-    names: &[String],
+    (names, segments): (&[String], &[String]),
     scope: &mut Scope,
     problems: &mut Problems,
 ) -> Option<(Switch, PortRate, Vec<Place>)> {
@@ -139,8 +162,9 @@ fn switch(
         Some(section) => port_of(section, Limit::Bytes(room), problems),
         None => (PortQueue::One(drop_tail(Limit::Bytes(room))), None),
     };
-    let link = link(&mut s, "a switch has one way towards the root of its tree", problems);
-    let uplink = link.map(|s| cable(s, names, &[], problems));
+    let why = "a switch has one way towards the root of its tree. A second makes a loop";
+    let link = link(&mut s, &format!("{why}: {}", topology::LOOP), problems);
+    let uplink = link.map(|s| cable(s, (names, segments), Side::Switch, problems));
     let learning = match s.or(problems, "learning", false, reader::flag) {
         true => Learning::Learns,
         false => Learning::Known,
@@ -251,9 +275,10 @@ fn dscps(is_last: bool) -> impl Fn(&Node) -> Taken<Vec<u8>> {
     }
 }
 
-/// Two uplinks are a loop, or two trees in one: nothing here says which of the two ways a packet takes.
+/// The only `link` of a machine or switch.
 fn link<'t>(s: &mut Section<'t>, why: &str, problems: &mut Problems) -> Option<Section<'t>> {
-    let Some(node) = s.node("link").filter(|node| node.as_array().is_some()) else {
+    let several = |node: &&Node| node.as_array().is_some_and(|nodes| nodes.len() > 1);
+    let Some(node) = s.node("link").filter(several) else {
         return s.section(problems, "link");
     };
     let problem = Problem::new(node.place, s.key("link"), format!("several `link`s: {why}"));
@@ -261,27 +286,45 @@ fn link<'t>(s: &mut Section<'t>, why: &str, problems: &mut Problems) -> Option<S
     None
 }
 
-/// `link = { to, rate, delay, jitter, mtu }` of a machine or a switch. It may lead to what has one of `names`;
-/// `others` would have been good names too.
+/// Whose cable it is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Switch,
+    Host,
+}
+
+/// `link = { to, rate, delay, jitter, mtu }` of a machine or a switch, which leads to one of `switches`. Without
+/// `to` it is not known what else it needs.
 fn cable(
     mut s: Section<'_>,
-    names: &[String],
-    others: &[String],
+    (switches, segments): (&[String], &[String]),
+    side: Side,
     problems: &mut Problems,
 ) -> Option<Cable> {
     let to = s.req(problems, "to", "\"SWITCH\"", |node| {
         let name = reader::text(node)?;
-        names.iter().position(|known| *known == name).ok_or_else(|| {
-            let what = if others.is_empty() { "no switch" } else { "no switch and no segment" };
-            let known = [names, others].concat();
-            let nearest = nearest(&name, &known);
-            Unfit { message: format!("\"{name}\" is {what}"), accepted: known, nearest }
+        switches.iter().position(|known| *known == name).ok_or_else(|| {
+            let (what, accepted) = match side {
+                Side::Host => ("no switch and no segment", [switches, segments].concat()),
+                Side::Switch if segments.contains(&name) => {
+                    ("a segment: the `link` of a switch leads to a switch", switches.to_vec())
+                }
+                Side::Switch => ("no switch", switches.to_vec()),
+            };
+            let nearest = nearest(&name, &accepted);
+            Unfit { message: format!("\"{name}\" is {what}"), accepted, nearest }
         })
     });
-    let rate = s.req(problems, "rate", "\"10gbit\"", reader::rate);
+    let rate = match to {
+        Some(_) => s.req(problems, "rate", "\"10gbit\"", reader::rate),
+        None => s.opt(problems, "rate", reader::rate),
+    };
     let delay = s.or(problems, "delay", Duration::ZERO, reader::duration);
     let jitter = s.or(problems, "jitter", Duration::ZERO, reader::duration);
     let mtu = s.or(problems, "mtu", MTU, reader::whole(super::link::MTU_MIN, MTU_MAX));
+    for key in station::KEYS.iter().filter(|_| to.is_none() && side == Side::Host) {
+        s.node(key);
+    }
     s.finish(problems);
     Some(Cable { to: to?, rate: rate?, delay, jitter, mtu })
 }
@@ -298,16 +341,19 @@ fn machine(
     let key = s.key("link");
     let mac = s.opt(problems, "mac", mac);
     let bond = known.plugged.iter().find(|bond| Some(&bond.name) == name.as_ref());
-    let plug = match (link(&mut s, "a host has one card", problems), bond) {
+    let link =
+        link(&mut s, &topology::two_defaults("a host has one card and not several"), problems);
+    let plug = match (link, bond) {
         (Some(section), None) => plug(section, known.names, &network.segments, problems),
         (None, Some(bond)) => bond.cable.map(Plug::Cable),
         (Some(_), Some(_)) => {
-            let message = "a bond leads from this host to a switch already";
+            let why = "a bond leads from this host to a switch, and `link` is a second way";
+            let message = topology::two_defaults(why);
             let problem = Problem::new(place, key.as_str(), message);
             problems.push(problem.accepted(["no `link`", "a bond between hosts only"]));
             None
         }
-        (None, None) if s.node("link").is_some() => None,
+        (None, None) if s.node("link").is_some() || known.lacks => None,
         (None, None) => {
             let problem = Problem::new(s.place, s.key("link"), "`link` is missing");
             let forms = [
@@ -318,15 +364,14 @@ fn machine(
             None
         }
     };
-    let behaviour = etiquette::host(&mut s, plug.as_ref(), segments, problems);
+    let behaviour = etiquette::host(&mut s, plug.as_ref(), (segments, known.routers), problems);
     s.node("count");
     cpu::cpu(&mut s, scope, problems);
     s.finish(problems);
     let bond = bond.map(|bond| bond.cards.clone());
     let machine = Machine { name: name?, plug: plug?, bond, mac, network: behaviour };
     let Plug::Cable(cable) = machine.plug else { return Some(machine) };
-    let port =
-        known.ports.get(cable.to).filter(|_| !network.is_partial).and_then(|(_, rate)| *rate);
+    let port = known.rates.get(cable.to).filter(|_| !network.is_partial).copied().flatten();
     if let Some(rate) = port.filter(|rate| *rate != cable.rate) {
         let message = "a cable has one rate at both ends: that of the switch's port is another";
         let problem = Problem::new(place, key, message);
@@ -360,7 +405,7 @@ fn plug(
     let to = s.table().node("to").and_then(Node::as_text);
     match segments.iter().position(|segment| to == Some(segment)) {
         Some(at) => Some(Plug::Station(station::station(s, at, (MTU, MTU_MAX), problems))),
-        None => cable(s, switches, segments, problems).map(Plug::Cable),
+        None => cable(s, (switches, segments), Side::Host, problems).map(Plug::Cable),
     }
 }
 
@@ -378,27 +423,6 @@ fn check_marks(switch: &Switch, cable: &Cable, place: Place, problems: &mut Prob
             let problem = Problem::new(place, format!("lab.switch.{}.port", switch.name), message);
             let range = format!("a `mark` from 1p to {}p, or a larger `limit`", most.max(2) - 1);
             problems.push(problem.found(format!("{mark}p")).accepted([range]));
-        }
-    }
-}
-
-/// A switch that reaches itself over its uplinks would send packets around for ever.
-fn check_loops(switches: &[Switch], places: &[(Place, PortRate)], problems: &mut Problems) {
-    for (start, (switch, (place, _))) in switches.iter().zip(places).enumerate() {
-        let mut at = start;
-        for _ in 0..switches.len() {
-            match switches[at].uplink {
-                Some(cable) => at = cable.to,
-                None => break,
-            }
-            if at == start {
-                let message =
-                    format!("`{}` is in a loop of switches, and none is cut", switch.name);
-                let key = format!("lab.switch.{}.link", switch.name);
-                let problem = Problem::new(*place, key, message);
-                problems.push(problem.accepted(["a tree: one switch without `link`"]));
-                return;
-            }
         }
     }
 }

@@ -168,7 +168,7 @@ pub(super) fn check(links: &[Link], bonds: &[Bond], root: &Table, problems: &mut
             let [here, there] = [&bond.ends[end], &bond.ends[1 - end]];
             let message = format!(
                 "`{here}` could only receive and `{there}` only send: no member carries from \
-                 `{here}`, so nothing is ever answered"
+                 `{here}` to `{there}`, so there is no return path and nothing is ever answered"
             );
             let way = ["up", "down"][end];
             let accepted = [

@@ -4,10 +4,11 @@
 //! many cards as the bond has members. The switch's ports behind them are a group with a hash of its own;
 //! only an `active-backup` bond does without.
 
+use super::topology::{LOOP, two_defaults};
 use super::{Scope, all};
 use crate::diagnostic::{Problem, Problems};
 use crate::model::{Bond, Link, LinkKind, Segment};
-use crate::network::{Cable, Cards, Machine, PortGroup, Switch};
+use crate::network::{self, Cable, Cards, HostNetwork, Machine, Plug, PortGroup, Switch};
 use crate::reader::{self, Section};
 use crate::source::Place;
 use trunkline_core::bond::{HashPolicy, Mode};
@@ -20,6 +21,15 @@ pub(super) struct Plugged {
     pub(super) cable: Option<Cable>,
     pub(super) cards: Cards,
     switch: usize,
+}
+
+impl Plugged {
+    /// The host, where the plan does not describe it.
+    pub(super) fn machine(&self) -> Option<Machine> {
+        let network = HostNetwork::default();
+        let (name, bond) = (self.name.clone(), Some(self.cards.clone()));
+        self.cable.map(|cable| Machine { name, plug: Plug::Cable(cable), bond, mac: None, network })
+    }
 }
 
 /// The groups of one switch, and where each stands.
@@ -68,25 +78,26 @@ fn group(mut s: Section<'_>, scope: &Scope, problems: &mut Problems) -> Option<(
 
 /// The bonds that lead to one of the switches with these names.
 pub(super) fn plugged(
-    names: &[String],
-    links: &[Link],
-    bonds: &[Bond],
-    place: Place,
+    (names, switches): (&[String], &[Switch]),
+    (links, bonds): (&[Link], &[Bond]),
+    scope: &Scope,
     problems: &mut Problems,
 ) -> Vec<Plugged> {
     let mut list: Vec<Plugged> = Vec::new();
     for (index, bond) in bonds.iter().enumerate() {
-        let switches = [0, 1].map(|end| names.iter().position(|name| *name == bond.ends[end]));
+        let at = [0, 1].map(|end| names.iter().position(|name| *name == bond.ends[end]));
         let key = format!("bond.{}.ends", bond.name);
         let mut refuse = |message: String, form: &str| {
-            let problem = Problem::new(place, key.as_str(), message);
+            let problem = Problem::new(scope.place_of_bond(&bond.name), key.as_str(), message);
             problems.push(problem.found(bond.ends.join(" and ")).accepted([form]));
         };
-        let (end, switch) = match switches {
+        let (end, switch) = match at {
             [None, None] => continue,
-            [Some(_), Some(_)] => {
-                let form = "`link` of the lower switch, or a host at one end";
-                refuse(format!("bond `{}` joins two switches", bond.name), form);
+            [Some(first), Some(second)] => {
+                let known = (switches.len() == names.len()).then_some(switches);
+                let are_joined = known
+                    .is_some_and(|all| network::root(all, first) == network::root(all, second));
+                refuse(between_switches(bond, are_joined), BETWEEN_FORM);
                 continue;
             }
             [None, Some(switch)] => (0, switch),
@@ -94,10 +105,8 @@ pub(super) fn plugged(
         };
         let name = bond.ends[end].clone();
         if list.iter().any(|other| other.name == name) {
-            refuse(
-                format!("two bonds lead from `{name}` to switches"),
-                "one bond of all its cards",
-            );
+            let message = two_defaults(&format!("two bonds lead from `{name}` to switches"));
+            refuse(message, "one bond of all its cards");
             continue;
         }
         let cards = Cards { bond: index, end, links: bond.members.clone() };
@@ -111,16 +120,36 @@ pub(super) fn plugged(
     list
 }
 
+const BETWEEN_FORM: &str = "`link` of the lower switch, or a host at one end";
+
+/// Why a bond does not join two switches, which may be in one tree already.
+fn between_switches(bond: &Bond, are_joined: bool) -> String {
+    let [first, second] = &bond.ends;
+    match are_joined {
+        true => format!(
+            "bond `{}` makes a second way between the switches `{first}` and `{second}`, a loop: {LOOP}",
+            bond.name
+        ),
+        false => format!("bond `{}` joins two switches, which only a `link` does", bond.name),
+    }
+}
+
 /// What a link to a switch is like.
-const FORM: &str = "links of kind \"ethernet\" with one rate for both ways and no lab.rate";
+const FORM: &str =
+    "links of kind \"ethernet\" with one rate for both ways, no `direction` and no lab.rate";
 
 /// The cable of a bond's first card, or why there is none.
 fn cable(bond: &Bond, members: &[&Link], switch: usize) -> Result<Cable, String> {
+    // A bond that carries one way only is refused as such.
+    let carries = |end: usize| members.iter().any(|link| link.carries_from(end));
     for link in members {
         let what = match link {
             link if link.kind != LinkKind::Ethernet => "is no ethernet link",
             link if link.lab.rate.is_some() => "has a network in front of it (lab.rate)",
             link if link.rate.up != link.rate.down => "is not as fast one way as the other",
+            link if link.direction.is_some() && carries(0) && carries(1) => {
+                "carries one way only: a cable to a switch carries both"
+            }
             _ => continue,
         };
         return Err(format!(
@@ -133,19 +162,46 @@ fn cable(bond: &Bond, members: &[&Link], switch: usize) -> Result<Cable, String>
     Ok(Cable { to: switch, rate, delay: lab.delay, jitter: lab.jitter, mtu: bond.mtu })
 }
 
+/// Tells of bonds whose links are a group of ports at a switch, and whose ends are no switches.
+pub(super) fn strays(switches: &[Switch], bonds: &[Bond], scope: &Scope, problems: &mut Problems) {
+    for bond in bonds {
+        let is_switch = |end: &String| switches.iter().any(|switch| switch.name == *end);
+        if bond.ends.iter().any(is_switch) {
+            continue;
+        }
+        let has_group =
+            |switch: &&Switch| switch.groups.iter().any(|group| is_of(group, &bond.members));
+        let Some(switch) = switches.iter().find(has_group) else { continue };
+        let message = format!(
+            "the links of bond `{}` are ports of `{}`, but the bond does not lead to that switch",
+            bond.name, switch.name
+        );
+        let problem = Problem::new(
+            scope.place_of_bond(&bond.name),
+            format!("bond.{}.ends", bond.name),
+            message,
+        );
+        let form = format!("ends = [\"HOST\", \"{}\"]", switch.name);
+        problems.push(problem.found(bond.ends.join(" and ")).accepted([form]));
+    }
+}
+
+/// Whether a group is of just these links.
+fn is_of(group: &PortGroup, links: &[usize]) -> bool {
+    group.links.len() == links.len() && group.links.iter().all(|link| links.contains(link))
+}
+
 /// What ports, bonds and segments cannot be together. `places` are those of the groups of each switch.
 pub(super) fn check(
     switches: &[Switch],
     places: &[Vec<Place>],
     plugged: &[Plugged],
     bonds: &[Bond],
-    place: Place,
+    scope: &Scope,
     problems: &mut Problems,
 ) {
-    let has_members = |group: &PortGroup, bond: &Plugged| {
-        let links = &bond.cards.links;
-        group.links.len() == links.len() && group.links.iter().all(|link| links.contains(link))
-    };
+    let mut wrong: Vec<usize> = Vec::new();
+    let has_members = |group: &PortGroup, bond: &Plugged| is_of(group, &bond.cards.links);
     for (index, (switch, places)) in switches.iter().zip(places).enumerate() {
         for (group, place) in switch.groups.iter().zip(places) {
             let leads = |bond: &&Plugged| bond.switch == index && has_members(group, bond);
@@ -157,10 +213,11 @@ pub(super) fn check(
                 let key = format!("lab.switch.{}.trunk.members", switch.name);
                 let form = format!("[bond.NAME] with ends = [\"HOST\", \"{}\"]", switch.name);
                 problems.push(Problem::new(*place, key, message).accepted([form]));
+                wrong.push(index);
             }
         }
     }
-    for plugged in plugged {
+    for plugged in plugged.iter().filter(|plugged| !wrong.contains(&plugged.switch)) {
         let (bond, switch) = (&bonds[plugged.cards.bond], &switches[plugged.switch]);
         let needs_none = bond.mode[plugged.cards.end] == Mode::ActiveBackup;
         let has_group = switch.groups.iter().any(|group| has_members(group, plugged));
@@ -172,7 +229,8 @@ pub(super) fn check(
             let key = format!("lab.switch.{}.trunk", switch.name);
             let forms =
                 ["trunk = { members = […], hash = \"layer2\" }", "mode = \"active-backup\""];
-            problems.push(Problem::new(place, key, message).accepted(forms));
+            problems
+                .push(Problem::new(scope.place_of_bond(&bond.name), key, message).accepted(forms));
         }
     }
 }

@@ -56,6 +56,10 @@ pub(super) fn queue(
         Some(Kind::StepEcn) => step_ecn(limit, &mut s, problems),
         Some(Kind::Red) => red(limit, &mut s, problems),
     };
+    if kind.is_none() {
+        // It is not known which keys go with it.
+        return (limit, Discipline::DropTail);
+    }
     if place == Place::Bond && !matches!(kind, None | Some(Kind::DropTail)) {
         let message = "the network has no queue of its own here, or sees no IP packets in it";
         let at = s.node("kind").map_or(s.place, |node| node.place);

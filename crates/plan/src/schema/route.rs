@@ -3,7 +3,7 @@
 use super::network::Network;
 use crate::diagnostic::{Problem, Problems, nearest};
 use crate::model::{Bond, Direction, Route};
-use crate::network::{Plug, home};
+use crate::network::{Plug, home, reach};
 use crate::overlay::matches_glob;
 use crate::reader::{self, Section, Taken, Unfit};
 use crate::source::Place;
@@ -181,6 +181,10 @@ fn over_switches(
         problems.push(problem.found(&machines[to].name).accepted(["another host"]));
         return None;
     }
+    // Who is where follows from all switches and routers.
+    if ends.is_partial() {
+        return None;
+    }
     let at = |machine: usize| home(switches, routers, &machines[machine]);
     if let Some(apart) = from.iter().copied().find(|sender| at(*sender) != at(to)) {
         let problem = apart_from(apart, to, ends.network, place, s.key("to"));
@@ -206,6 +210,9 @@ fn to_segment(
     if !from.is_empty() && from.iter().all(is_there) {
         return Some(Route::Segment { from, segment });
     }
+    if ends.is_partial() {
+        return None;
+    }
     let stranger = from.into_iter().find(|machine| !is_there(machine));
     let name = stranger.map_or(name, |machine| &machines[machine].name);
     let message = format!("`{name}` is not on the segment `{}`", segments[segment]);
@@ -216,7 +223,7 @@ fn to_segment(
 
 /// Two machines that nothing joins.
 fn apart_from(from: usize, to: usize, network: &Network, place: Place, key: String) -> Problem {
-    let Network { switches, machines, segments, .. } = network;
+    let Network { switches, machines, segments, routers, .. } = network;
     let names = [from, to].map(|machine| machines[machine].name.as_str());
     let places = [from, to].map(|machine| match machines[machine].plug {
         Plug::Cable(cable) => ("switch", switches[cable.to].name.as_str()),
@@ -233,9 +240,18 @@ fn apart_from(from: usize, to: usize, network: &Network, place: Place, key: Stri
             format!("link = {{ to = \"{second}\", … }} at both"),
         ),
     };
+    let gateway =
+        machines[from].network.gateway.zip(machines[from].station()).map(|(at, station)| {
+            let list = reach(routers, station.segment).into_iter().skip(1);
+            let list: Vec<String> =
+                list.map(|segment| format!("`{}`", segments[segment])).collect();
+            format!(": the gateway `{}` leads to {} only", routers[at].name, list.join(", "))
+        });
     let message = format!(
-        "there is no path from `{}` to `{}`: they are {where_they_are}, which nothing joins",
-        names[0], names[1]
+        "there is no path from `{}` to `{}`: they are {where_they_are}, which nothing joins{}",
+        names[0],
+        names[1],
+        gateway.unwrap_or_default()
     );
     Problem::new(place, key, message).found(names[1]).accepted([form])
 }

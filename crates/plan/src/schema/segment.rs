@@ -46,9 +46,10 @@ pub(super) fn segments(
         let layout = layout(&mut s, rate, problems);
         let resolution = resolution(&mut s, problems);
         s.node("count");
+        let written = s.table().name().unwrap_or_default();
         s.finish(problems);
         let links = links.into_iter().map(|(link, _)| link).collect();
-        let name = name.unwrap_or_default();
+        let name = name.unwrap_or_else(|| written.to_owned());
         list.push(Segment { name, rate, layout, links, resolution });
     }
     list
@@ -56,8 +57,13 @@ pub(super) fn segments(
 
 /// `arp`: whether machines ask each other for their addresses. Links know nobody else.
 fn resolution(s: &mut Section<'_>, problems: &mut Problems) -> Resolution {
-    if !s.or(problems, "arp", false, reader::flag) {
-        return Resolution::Known;
+    match s.node("arp") {
+        None => return Resolution::Known,
+        // Whoever writes something wanted it.
+        Some(_) if !s.opt(problems, "arp", reader::flag).unwrap_or(true) => {
+            return Resolution::Known;
+        }
+        Some(_) => (),
     }
     if let (Some(node), Some(_)) = (s.node("arp"), s.node("links")) {
         let message = "a segment of `links` has nobody to ask: each link knows its other end";

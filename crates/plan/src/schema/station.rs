@@ -7,6 +7,8 @@ use trunkline_core::link::Recovery;
 use trunkline_core::link::receiver::SPAN_82586;
 use trunkline_core::units::Ratio;
 
+/// What a station has and a cable has not.
+pub(super) const KEYS: [&str; 1] = ["receiver"];
 /// What a cable has and a station has not.
 const OF_THE_SEGMENT: [&str; 3] = ["rate", "delay", "jitter"];
 
