@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Plants five bugs, one at a time, in a copy of the tree and lets the swarm look for each.
+"""Plants bugs, one at a time, in a copy of the tree and lets the swarm look for each.
 
     scripts/planted-bugs.py [RUNS]        cases per bug at most, 500 unless told
 
@@ -44,6 +44,24 @@ BUGS = [
         "crates/core/src/tcp/input.rs",
         "            self.pending.raise(Event::Writable);",
         "",
+    ),
+    (
+        "a router takes no hop off",
+        "crates/core/src/host/forward.rs",
+        "        if ipv4::take_hop(cx.frames.bytes_mut(frame)).is_none() {",
+        "        if cx.frames.bytes_mut(frame).is_empty() {",
+    ),
+    (
+        "a slow host forgets a frame that waits for it",
+        "crates/lab/src/cpu/machine.rs",
+        "        self.arrived.push_back(Arrived { ready, link, frame });",
+        "        self.arrived.push_back(Arrived { ready, link, frame });\n        self.arrived.truncate(7);",
+    ),
+    (
+        "a compressed header is restored off by one",
+        "crates/core/src/wire/vj/decompress.rs",
+        "    let ident = if first & mask::IDENT != 0 { input.change()? } else { 1 };",
+        "    let ident = if first & mask::IDENT != 0 { input.change()? } else { 0 };",
     ),
 ]
 

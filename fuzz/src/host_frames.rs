@@ -211,7 +211,7 @@ fn message(script: &mut Script<'_>, heard: &Heard) -> Vec<u8> {
         Kind::HopsExceeded,
         Kind::ReassemblyExceeded,
     ];
-    if script.byte() % 2 == 0 {
+    if script.byte().is_multiple_of(2) {
         let payload = vec![1; usize::from(script.byte()) * 5];
         let kind = pick(script, &[icmp::Kind::EchoRequest, icmp::Kind::EchoReply]);
         let mut bytes = vec![0; icmp::HEADER_LEN];
@@ -236,7 +236,7 @@ fn beside(script: &mut Script<'_>) -> u32 {
 fn segment(script: &mut Script<'_>, heard: &Heard, (src, dst): (Ipv4Addr, Ipv4Addr)) -> Vec<u8> {
     let flags = pick(script, &[0x02, 0x10, 0x18, 0x11, 0x04, 0x14, 0x12, 0x38, 0xc2, 0x00]);
     let ours = script.byte();
-    let src_port = if ours % 4 == 0 || heard.peer_port == 0 {
+    let src_port = if ours.is_multiple_of(4) || heard.peer_port == 0 {
         1000 + u16::from(ours % 3)
     } else {
         heard.peer_port

@@ -1,6 +1,6 @@
-//! A whole host on two Ethernets that is given any frames at any times: it listens, has UDP sockets, may be a
-//! router and may lack any of the rules. Nothing panics, its invariants hold, every frame is somewhere, and no frame
-//! makes it send more than a packet's worth.
+//! A whole host on two Ethernets that is given any frames at any times: it listens, has UDP sockets, may
+//! be a router and may lack any of the rules. Nothing panics, its invariants hold, every frame is somewhere,
+//! and no frame makes it send more than a packet's worth.
 
 use crate::host_frames::{BOUND, CARDS, Heard, LISTENS, frame};
 use crate::script::Script;

@@ -74,7 +74,7 @@ fn the_tables_of_metrics_have_every_name_and_no_other() {
         ("A router", metric::ROUTER.to_vec()),
         ("A group", metric::GROUP.to_vec()),
         ("A port", metric::PORT.to_vec()),
-        ("A host with `cpu`", metric::HOST.to_vec()),
+        ("A host or router with `cpu`", metric::HOST.to_vec()),
         ("A segment", metric::SEGMENT.to_vec()),
         ("A link", metric::LINK.to_vec()),
         ("A one-way link", metric::ONE_WAY.to_vec()),

@@ -118,3 +118,31 @@ fn without(plan: &Plan, segment: usize) -> Vec<trunkline_plan::network::Router> 
 pub(crate) fn card_on(host: &Host, segment: usize) -> Option<InterfaceId> {
     host.route(station_address(segment, 0).address())
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::build;
+    use trunkline_core::time::{Duration, Instant};
+    use trunkline_plan::Document;
+
+    #[test]
+    fn a_router_may_join_three_segments_and_a_fourth_lie_behind() {
+        let text = "name = \"t\"\n[[lab.segment]]\nname = \"s\"\ncount = 4\nrate = \"10mbit\"\narp = true\n\
+                    [[lab.router]]\nname = \"r\"\nsegments = [\"s0\", \"s1\", \"s2\"]\n\
+                    [[lab.router]]\nname = \"q\"\nsegments = [\"s2\", \"s3\"]\n\
+                    [[lab.host]]\nname = \"h\"\ncount = 4\nlink = { to = \"s{i}\" }\n";
+        let ping = |from: usize, to: usize| {
+            format!(
+                "[[lab.flow]]\nname = \"p{from}{to}\"\nfrom = \"h{from}\"\nto = \"h{to}\"\n\
+                 app = {{ kind = \"ping\", count = 1 }}\n"
+            )
+        };
+        let text = text.to_owned() + &ping(0, 1) + &ping(1, 2) + &ping(0, 3) + &ping(3, 1);
+        let document = Document::parse("t.toml", text, &|_| Err(String::new())).expect("TOML");
+        let plan = document.experiment().and_then(|experiment| experiment.plan(0, None));
+        let mut world = build::world(&plan.unwrap_or_else(|errors| panic!("{errors}")), 1);
+        world.start();
+        while world.step(Instant::ZERO + Duration::from_secs(5)) {}
+        assert!(world.apps.iter().all(crate::apps::App::is_done), "each has its answer");
+    }
+}

@@ -98,6 +98,48 @@ fn build_changed(name: &str, text: &str, runs: u64) -> u64 {
     taken
 }
 
+/// Segments that routers of `of_one` cards join in a row, a host at each end, and a ping.
+fn row(segments: usize, of_one: usize) -> String {
+    let last = segments - 1;
+    let mut text = format!(
+        "name = \"n\"\n[[lab.segment]]\nname = \"t\"\ncount = {segments}\nrate = \"10mbit\"\narp = true\n\
+         [[lab.host]]\nname = \"a\"\nlink = {{ to = \"t0\" }}\n\
+         [[lab.host]]\nname = \"z\"\nlink = {{ to = \"t{last}\" }}\n\
+         [[lab.flow]]\nname = \"f\"\nfrom = \"a\"\nto = \"z\"\napp = {{ kind = \"ping\" }}\n"
+    );
+    for first in (0..last).step_by(of_one - 1) {
+        let list: Vec<String> =
+            (first..(first + of_one).min(segments)).map(|i| format!("t{i}")).collect();
+        text += &format!("[[lab.router]]\nname = \"r{first}\"\nsegments = {list:?}\n");
+    }
+    text
+}
+
+/// A host at a switch that is an end of this many bonds, too.
+fn hub(bonds: usize) -> String {
+    let mut text = format!(
+        "name = \"n\"\n[[link]]\nname = \"l\"\ncount = {bonds}\nkind = \"ethernet\"\nrate = \"1gbit\"\n\
+         [[lab.switch]]\nname = \"s\"\n\
+         [[lab.host]]\nname = \"hub\"\nlink = {{ to = \"s\", rate = \"1gbit\" }}\n"
+    );
+    for bond in 0..bonds {
+        text +=
+            &format!("[bond.b{bond}]\nends = [\"hub\", \"e{bond}\"]\nmembers = [\"l{bond}\"]\n");
+    }
+    text
+}
+
+#[test]
+fn what_just_fits_is_built_and_what_does_not_is_refused() {
+    for (fits, beyond) in
+        [(row(64, 64), row(65, 65)), (row(256, 52), row(257, 52)), (hub(63), hub(64))]
+    {
+        let plan = accepted(&fits).unwrap_or_else(|| panic!("refused:\n{fits}"));
+        world(&plan, 1).run(SPAN);
+        assert!(accepted(&beyond).is_none(), "accepted:\n{beyond}");
+    }
+}
+
 #[test]
 fn a_network_that_is_accepted_is_built() {
     assert!(accepted(NETWORK).is_some());

@@ -48,11 +48,15 @@ to = \"here\"
 app = { kind = \"ping\", count = 3 }
 ";
 
-/// All metrics of a run as `NAME.METRIC`.
-fn run(gateway: &str) -> BTreeMap<String, Option<f64>> {
+/// The metrics of the plan where `sun` has this `network`.
+fn with(network: &str) -> BTreeMap<String, Option<f64>> {
     let link = "name = \"sun\"\nlink = { to = \"s0\" }\n";
     assert!(PLAN.contains(link));
-    let text = PLAN.replace(link, &format!("{link}{gateway}"));
+    run(&PLAN.replace(link, &format!("{link}{network}")))
+}
+
+/// All metrics of a run as `NAME.METRIC`.
+fn run(text: &str) -> BTreeMap<String, Option<f64>> {
     let document = Document::parse("p.toml", text, &|_| Err(String::new())).expect("TOML");
     let errors = document.check();
     assert!(errors.is_empty(), "{errors}");
@@ -67,10 +71,21 @@ fn run(gateway: &str) -> BTreeMap<String, Option<f64>> {
 }
 
 #[test]
+fn a_router_of_many_segments_leads_to_all_of_them_and_beyond() {
+    let three = "name = \"r\"\nsegments = [\"s0\", \"s1\", \"s2\"]\n";
+    let text = PLAN
+        .replace("name = \"r\"\nsegments = [\"s0\", \"s1\"]\n", three)
+        .replace("[[lab.router]]\nname = \"q\"\nsegments = [\"s0\", \"s2\"]\n", "");
+    let run = run(&text);
+    assert_eq!((run["nfs.calls"], run["file.complete"]), (Some(10.0), Some(1.0)), "{run:?}");
+    assert_eq!(run["r.forwarded"], run["p.forwarded"]);
+}
+
+#[test]
 fn everything_for_elsewhere_goes_by_the_gateway_and_arrives() {
-    let direct = run("");
-    let detour = run("network = { gateway = \"r\" }\n");
-    let straight = run("network = { gateway = \"q\" }\n");
+    let direct = with("");
+    let detour = with("network = { gateway = \"r\" }\n");
+    let straight = with("network = { gateway = \"q\" }\n");
     for run in [&direct, &detour, &straight] {
         assert_eq!((run["nfs.calls"], run["file.complete"]), (Some(10.0), Some(1.0)), "{run:?}");
         assert_eq!(run["near.loss"], Some(0.0), "{run:?}");

@@ -143,10 +143,11 @@ pub const PORT: [&str; 6] = ["rate", "utilisation", "dropped", "marked", "queue_
 /// Metrics of a host or router with a cost table.
 pub const HOST: [&str; 6] = ["cpu", "bus", "protocol_share", "interrupts", "wakeups", "overruns"];
 /// Metrics of a segment.
-pub const SEGMENT: [&str; 10] = [
+pub const SEGMENT: [&str; 11] = [
     "rate",
     "utilisation",
     "busy",
+    "busy_since_first",
     "sent",
     "collisions",
     "deferred",

@@ -485,6 +485,8 @@ fn files_that_are_no_plan_are_told_so() {
     assert!(first(b"\x00\x01 = junk").starts_with("p.toml:1:1: is not TOML"));
     assert_eq!(first(b"name = \"x\""), "p.toml:1:1: the plan has no bond");
     assert_eq!(first(b"name = \"x\"\nlink = 3\n[bond]\n"), "p.toml:2:8: `link` is a number");
+    assert_eq!(first(b"name = \"x\"\n[bond]\n"), "p.toml:2:2: the plan has no bond");
+    assert_eq!(first(b"name = \"x\"\n[lab]\nhost = []\n"), "p.toml:1:1: the plan has no bond");
     let large = vec![b'#'; (1 << 20) + 1];
     assert_eq!(first(&large), "p.toml:1:1: the file is too large for a plan");
 }

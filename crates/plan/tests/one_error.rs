@@ -245,6 +245,11 @@ const CASES: &[(&str, &str, &[&str])] = &[
     ),
     ("where = { n = [1, 2] }", "where = { n = [3] }", &["no row has `n` = [3]", "accepted: 1, 2"]),
     ("where = { n = [1, 2] }", "where = { m = [1] }", &["no row has a `m`", "accepted: n"]),
+    (
+        "unit = \"bit/s\"",
+        "unit = \"bit/s\"\nwhere = { n = 9 }",
+        &["no row has `n` = 9", "accepted: 1, 2"],
+    ),
     ("where = { n = 1 }\n", "where = { n = 7 }\n", &["no row has `n` = 7", "accepted: 1, 2"]),
 ];
 

@@ -137,6 +137,8 @@ pub struct Csma {
     counters: Counters,
     /// Since when there is a signal, if there is one.
     busy_since: Option<Instant>,
+    /// When somebody sent first.
+    began: Option<Instant>,
 }
 
 impl Csma {
@@ -169,6 +171,7 @@ impl Csma {
             clock: Instant::ZERO,
             counters: Counters::default(),
             busy_since: None,
+            began: None,
         }
     }
 
@@ -181,6 +184,11 @@ impl Csma {
     pub fn counters(&self, now: Instant) -> Counters {
         let busy = self.busy_since.map_or(Duration::ZERO, |since| now - since);
         Counters { busy: self.counters.busy + busy, ..self.counters }
+    }
+
+    /// When somebody sent first, if anybody has.
+    pub const fn began(&self) -> Option<Instant> {
+        self.began
     }
 
     /// The station the caller knows as `slot` is so far from the first end of a [`Layout::Bus`]. Nobody needs a
@@ -321,6 +329,7 @@ impl Csma {
         let fades = self.layout.propagation() + self.times.gap;
         self.signals.retain(|signal| signal.is_on || signal.end + fades >= now);
         self.busy_since.get_or_insert(now);
+        self.began.get_or_insert(now);
         let signal = self.collide(index, now);
         self.signals.push(signal);
         // What others wait for has changed.

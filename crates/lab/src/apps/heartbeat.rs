@@ -2,6 +2,9 @@
 //! Ethernet. One that has heard nothing from another for too long can no longer know who is in, and leaves: a
 //! CLUEXIT bugcheck. The others are told by those who are left, and go on.
 //!
+//! It is part of a card's driver, as a VAX's port driver for clusters is: signs are heard when their frame is
+//! served, and no process has to run for them.
+//!
 //! Deviations: the signs are UDP datagrams to each member, where a VAXcluster has a protocol of its own.
 
 use super::Call;
@@ -74,7 +77,10 @@ impl Heartbeat {
     }
 
     pub(crate) fn poll_timeout(&self) -> Option<Instant> {
-        self.members.iter().filter(|member| member.is_in).map(|member| member.next_at).min()
+        let told = self.members.iter().filter(|member| member.is_in).map(|member| member.next_at);
+        let heard = self.pairs().map(|(member, other)| self.members[member].heard_at[other]);
+        let left = heard.min().map(|at| at + self.plan.patience);
+        told.chain(left).min()
     }
 
     /// The longest silence until `now`.
@@ -94,9 +100,9 @@ impl Heartbeat {
 
     pub(crate) fn handle_timeout(&mut self, call: &mut Call<'_>) {
         for at in 0..self.members.len() {
+            self.judge(at, call.now);
             if self.members[at].is_in && self.members[at].next_at <= call.now {
                 self.members[at].next_at += self.plan.interval;
-                self.judge(at, call.now);
                 self.tell(at, call);
             }
         }
@@ -108,16 +114,13 @@ impl Heartbeat {
         let silence = silence.map(|(_, o)| since(self.members[at].heard_at[o], now)).max();
         let silence = silence.unwrap_or(Duration::ZERO);
         self.silence = self.silence.max(silence);
-        if silence > self.plan.patience {
+        if silence >= self.plan.patience {
             self.members[at].is_in = false;
             self.crashes += 1;
         }
     }
 
     fn tell(&mut self, at: usize, call: &mut Call<'_>) {
-        if !self.members[at].is_in {
-            return;
-        }
         let who = (at as u64).to_be_bytes();
         let host = self.members[at].host;
         for other in (0..self.members.len()).filter(|other| *other != at) {

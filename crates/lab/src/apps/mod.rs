@@ -92,6 +92,12 @@ impl App {
         }
     }
 
+    /// Whether it is a part of a driver: what it is told it hears when the frame is served, and no process is
+    /// woken for it.
+    pub(crate) const fn is_driver(&self) -> bool {
+        matches!(self, App::Heartbeat(_))
+    }
+
     /// Whether it will ever finish by itself.
     pub(crate) fn is_finite(&self) -> bool {
         match self {

@@ -100,6 +100,11 @@ impl Machine {
         self.totals
     }
 
+    /// Whether a card has a place for one frame more.
+    pub(crate) fn has_place(&self) -> bool {
+        (self.arrived.len() as u64) < self.costs.value(Item::ReceiveRing)
+    }
+
     /// A card has received a frame; gives it back when there is no room.
     pub(crate) fn frame_arrived(
         &mut self,
@@ -107,7 +112,7 @@ impl Machine {
         link: LinkId,
         frame: Frame,
     ) -> Result<(), Frame> {
-        if self.arrived.len() as u64 >= self.costs.value(Item::ReceiveRing) {
+        if !self.has_place() {
             self.totals.overruns += 1;
             return Err(frame);
         }

@@ -12,7 +12,8 @@
 //! Deviations: what the processor has begun it ends before it looks at its card again. The card's share of
 //! the bus is spread evenly over the frame, and where a cable is shared over the time the frame would take
 //! on a silent one. A host is one processor. The core reads and builds packets in no time when the processor
-//! begins, and they leave when it ends.
+//! begins, and they leave when it ends. A program that acts at a time of its own does so also when the processor
+//! is busy; only what it sends has to wait.
 
 pub(crate) mod ledger;
 pub(crate) mod machine;

@@ -12,6 +12,9 @@ pub(super) fn of_segment(plan: &Plan, world: &World, index: usize) -> Option<(St
     let counters = cable.counters(world.now);
     let span = world.now.as_secs_f64();
     let over_time = |amount: f64| (span > 0.0).then(|| amount / span);
+    let busy = counters.busy.as_secs_f64();
+    let since = cable.began().filter(|began| world.now > *began);
+    let busy_since_first = since.map(|began| busy / (world.now - began).as_secs_f64());
     let rate = segment.rate.as_bps() as f64;
     let stations = &world.fabric.segments[index].stations;
     let stats = stations.iter().map(|station| world.hosts[station.host].network_stats());
@@ -19,7 +22,8 @@ pub(super) fn of_segment(plan: &Plan, world: &World, index: usize) -> Option<(St
     let metrics = Metrics::from([
         ("rate".into(), Some(rate)),
         ("utilisation".into(), over_time(counters.sent_bits as f64 / rate)),
-        ("busy".into(), over_time(counters.busy.as_secs_f64())),
+        ("busy".into(), over_time(busy)),
+        ("busy_since_first".into(), busy_since_first),
         ("sent".into(), Some(counters.sent as f64)),
         ("collisions".into(), Some(counters.collisions as f64)),
         ("deferred".into(), Some(counters.deferred as f64)),

@@ -7,7 +7,7 @@ use crate::world::World;
 use trunkline_core::host::{ArpReplies, Host};
 use trunkline_core::time::Duration;
 use trunkline_core::work::DropReason;
-use trunkline_plan::model::{self, Flow, Plan};
+use trunkline_plan::model::{self, Flow, Link, Plan};
 
 /// Shares, of time and of others.
 const SHARES: [&str; 8] =
@@ -16,6 +16,8 @@ const SHARES: [&str; 8] =
 const ROUNDING: f64 = 1e-9;
 /// A patience no call exhausts while nothing is lost.
 const PATIENT: Duration = Duration::from_secs(60);
+/// Hops that a packet makes at most.
+const HOPS: f64 = 63.0;
 /// Signs of life that may be late.
 const SIGNS: u64 = 3;
 
@@ -24,6 +26,7 @@ pub(super) fn check(plan: &Plan, world: &World, outcome: Outcome) -> Result<(), 
     let measured = metrics::measure(plan, world);
     shares(&measured)?;
     questions(plan, world)?;
+    damage(plan, world)?;
     for (flow, app) in plan.lab.flows.iter().zip(&world.apps) {
         datagrams(flow, app).map_err(|what| format!("{}: {what}", flow.name))?;
         if is_lossless(world) && outcome == Outcome::Delivered {
@@ -33,6 +36,7 @@ pub(super) fn check(plan: &Plan, world: &World, outcome: Outcome) -> Result<(), 
     }
     match outcome {
         Outcome::Told => told(plan, world, &measured),
+        Outcome::Circling => circling(plan, world, &measured),
         Outcome::Delivered | Outcome::Bounded => Ok(()),
     }
 }
@@ -65,6 +69,16 @@ fn questions(plan: &Plan, world: &World) -> Result<(), String> {
     match answered <= asked {
         true => Ok(()),
         false => Err(format!("{asked} questions for addresses have {answered} answers")),
+    }
+}
+
+/// What no wire loses or damages is not damaged when it comes: neither are headers that are restored.
+fn damage(plan: &Plan, world: &World) -> Result<(), String> {
+    let is_clean = |link: &Link| link.lab.loss.is_zero() && link.lab.corrupt.is_zero();
+    let damaged = world.cx.work.dropped(DropReason::Checksum);
+    match damaged > 0 && plan.links.iter().all(is_clean) && plan.lab.faults.is_empty() {
+        true => Err(format!("{damaged} packets are damaged, and no wire does that")),
+        false => Ok(()),
     }
 }
 
@@ -144,5 +158,19 @@ fn told(plan: &Plan, world: &World, measured: &Measured) -> Result<(), String> {
     match caused {
         0 => Ok(()),
         _ => Err(format!("{said} datagrams told caused {caused} others")),
+    }
+}
+
+/// What two hosts pass on to each other ends with its hops.
+fn circling(plan: &Plan, world: &World, measured: &Measured) -> Result<(), String> {
+    let value =
+        |name: &str, metric: &str| measured.value(&format!("{name}.{metric}")).unwrap_or(0.0);
+    let sent: f64 = plan.lab.segments.iter().map(|s| value(&s.name, "sent")).sum();
+    let said: f64 = plan.lab.flows.iter().map(|flow| value(&flow.name, "sent")).sum();
+    let stats = world.hosts.iter().map(Host::network_stats);
+    let asked: u64 = stats.map(|s| s.arp_requests_sent + s.arp_replies_sent + s.errors_sent).sum();
+    match sent <= said * (1.0 + 2.0 * HOPS) + asked as f64 {
+        true => Ok(()),
+        false => Err(format!("{said} datagrams told became {sent} frames, with {asked} questions")),
     }
 }

@@ -74,8 +74,8 @@ mod tests {
         let mut world = build::world(&plan.unwrap_or_else(|errors| panic!("{errors}")), 1);
         world.start();
         let mut members = Vec::new();
-        for second in [1, 2, 4] {
-            while world.step(Instant::ZERO + Duration::from_secs(second)) {}
+        for millis in [900, 2900, 4000] {
+            while world.step(Instant::ZERO + Duration::from_millis(millis)) {}
             let jack = world.fabric.jack(1).expect("the link leads to a switch");
             let id = world.hosts[jack.host].interface_of(LinkId(1)).expect("a card of the bond");
             members.push(world.hosts[jack.host].bond(id).member(LinkId(1)).is_some());

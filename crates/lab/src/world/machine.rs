@@ -34,6 +34,10 @@ impl World {
     /// A frame has come in from a segment at a host that takes time: who would take it was not known before,
     /// so the card's share of the bus is taken now.
     pub(super) fn machine_heard(&mut self, host: usize, link: LinkId, from: usize, frame: Frame) {
+        let has_room = self.machines[host].as_ref().is_some_and(|machine| machine.has_place());
+        if !has_room {
+            return self.machine_received(host, link, frame);
+        }
         let bytes = self.cx.frames.len(frame) as u64;
         let rate = self.fabric.cables[from].channel.config().rate;
         let lasts = Started::At(self.now + rate.time_for_bits(8 * bytes));
@@ -107,9 +111,14 @@ impl World {
         let counts = Counts::of(&self.cx.work).since(before);
         let Some(machine) = &mut self.machines[host] else { return false };
         let mut cost = interrupt + machine.ledger.received(packet, counts);
-        if !machine.is_sending() {
-            // The answer is sent before anything else, and the card says at once what it has sent.
+        let is_sending = machine.is_sending();
+        if !is_sending {
+            // The card says at once what it has sent.
             machine.free_places(now);
+        }
+        self.tell_drivers(host);
+        if !is_sending {
+            // The answer is sent before anything else.
             let answer = self.fill_driver(host, Job::Interrupt);
             cost += answer.map_or(Duration::ZERO, |(_, cost)| cost);
         }
@@ -117,6 +126,21 @@ impl World {
             machine.begin_interrupt(now, cost);
         }
         true
+    }
+
+    /// Tells drivers at once what processes are told when they run.
+    fn tell_drivers(&mut self, host: usize) {
+        if !self.has_driver(host) {
+            return;
+        }
+        while let Some(event) = self.hosts[host].poll_event() {
+            let mut apps = 0..self.apps.len();
+            let is_taken =
+                apps.any(|app| self.apps[app].is_driver() && self.offer(app, host, &event));
+            if let (false, Some(machine)) = (is_taken, &mut self.machines[host]) {
+                machine.tell(event);
+            }
+        }
     }
 
     /// Lets the core do what is most urgent when the processor is free: what was put off, cards that have
@@ -137,11 +161,18 @@ impl World {
             return true;
         }
         let ran = self.run_processes(host).map(|cost| (Job::Process, cost));
-        let begun = ran.or_else(|| self.fill_driver(host, Job::Process));
+        // What a driver sends is not put off by what comes in.
+        let job = if self.has_driver(host) { Job::Interrupt } else { Job::Process };
+        let begun = ran.or_else(|| self.fill_driver(host, job));
         if let (Some((job, cost)), Some(machine)) = (begun, &mut self.machines[host]) {
             machine.begin(now, job, cost);
         }
         begun.is_some()
+    }
+
+    /// Whether a part of a driver runs on a host.
+    fn has_driver(&self, host: usize) -> bool {
+        self.apps.iter().any(|app| app.is_driver() && app.hosts().contains(&host))
     }
 
     /// What the core has built since is owed for.
@@ -294,5 +325,30 @@ impl World {
             }
             None => self.give_cable(host, link, frame),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::build;
+    use trunkline_core::time::{Duration, Instant};
+    use trunkline_plan::Document;
+
+    #[test]
+    fn a_driver_takes_of_a_burst_what_it_has_room_for() {
+        let text = "name = \"t\"\n[[link]]\nname = \"e\"\ncount = 2\nkind = \"ethernet\"\nrate = \"1gbit\"\n\
+                    [bond.b]\nends = [\"a\", \"z\"]\nmembers = [\"e*\"]\nmode = \"balance-rr\"\n\
+                    [[lab.host]]\nname = \"a\"\ncpu = { base = \"modern\", driver_queue = \"2p\" }\n\
+                    [[lab.flow]]\nname = \"f\"\nfrom = \"a\"\nto = \"z\"\n\
+                    app = { kind = \"bulk\", bytes = \"1MB\" }\n";
+        let document = Document::parse("t.toml", text, &|_| Err(String::new())).expect("TOML");
+        let plan = document.experiment().and_then(|experiment| experiment.plan(0, None));
+        let mut world = build::world(&plan.unwrap_or_else(|errors| panic!("{errors}")), 1);
+        world.start();
+        while world.step(Instant::ZERO + Duration::from_secs(9)) {
+            world.check_invariants();
+        }
+        world.check_frames().expect("no frame is lost or doubled");
+        assert!(world.apps.iter().all(crate::apps::App::is_done));
     }
 }

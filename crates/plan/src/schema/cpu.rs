@@ -66,12 +66,13 @@ fn table(
     let named = s.opt(problems, "base", ready);
     let base = named.map(CostTable::ready);
     let is_lost = base.is_none() && s.table().node("base").is_some();
+    let lacks_many = base.is_none() && !is_lost && tell_missing(&s, problems);
     let mut values = [Some(0); Item::ALL.len()];
     for (item, value) in Item::ALL.into_iter().zip(&mut values) {
         let key = item.key();
         *value = match &base {
             Some(base) => Some(s.or(problems, key, base.value(item), taken(item))),
-            None if is_lost => s.opt(problems, key, taken(item)),
+            None if is_lost || lacks_many => s.opt(problems, key, taken(item)),
             None => s.req(problems, key, form(item), taken(item)),
         };
     }
@@ -79,6 +80,19 @@ fn table(
     let values: Option<Vec<u64>> = values.into_iter().collect();
     let values = values.and_then(|values| values.try_into().ok());
     values.map(|values| (CostTable::new(values), named))
+}
+
+/// Names the entries that a table without `base` lacks, where that is more than one.
+fn tell_missing(s: &Section<'_>, problems: &mut Problems) -> bool {
+    let missing = Item::ALL.into_iter().filter(|item| s.table().node(item.key()).is_none());
+    let missing: Vec<String> = missing.map(|item| format!("`{}`", item.key())).collect();
+    let Some((last, others)) = missing.split_last().filter(|(_, others)| !others.is_empty()) else {
+        return false;
+    };
+    let message = format!("{} and {last} are missing", others.join(", "));
+    let form = "each of them, or base = \"sun-3/60\", which has them all";
+    problems.push(Problem::new(s.place, s.key("base"), message).accepted([form]));
+    true
 }
 
 /// A ready table by its name.

@@ -157,16 +157,20 @@ pub(crate) fn plan(root: &Table, place: Place, problems: &mut Problems) -> Optio
     let links = link_sections.into_iter().map(|s| link::link(s, &mut scope, problems)).collect();
     let links: Option<Vec<Link>> = all(links);
 
+    let told = problems.len();
     let bond_sections = match top.section(problems, "bond") {
         Some(table) => table.named(problems),
         None => Vec::new(),
     };
-    let has_hosts = root.table("lab").is_some_and(|lab| lab.node("host").is_some());
-    if bond_sections.is_empty() && !has_hosts && root.entry("bond").is_none() {
+    let hosts = root.table("lab").and_then(|lab| lab.node("host"));
+    let has_hosts = hosts.is_some_and(|hosts| hosts.as_array().is_none_or(|all| !all.is_empty()));
+    if bond_sections.is_empty() && !has_hosts && problems.len() == told {
+        let place = root.entry("bond").map_or(place, |entry| entry.place);
         let problem = Problem::new(place, "bond", "the plan has no bond");
         let forms = ["[bond.NAME] with ends and members", "[[lab.host]] at a [[lab.switch]]"];
         problems.push(problem.accepted(forms));
     }
+    scope.lacks_bonds = problems.len() > told;
     let mut bonds = Vec::with_capacity(bond_sections.len());
     let mut taken = BTreeMap::new();
     for (name, section) in bond_sections {
@@ -178,7 +182,7 @@ pub(crate) fn plan(root: &Table, place: Place, problems: &mut Problems) -> Optio
         bonds.push(bond);
     }
     let bonds = all(bonds);
-    scope.lacks_bonds = bonds.is_none();
+    scope.lacks_bonds |= bonds.is_none();
     let parts = bonds.as_deref().unwrap_or_default();
 
     let end_sections = top.section(problems, "end").map(|t| t.named(problems));

@@ -43,7 +43,7 @@ impl Ends<'_> {
 
     /// Whether something may be missing from it: then nothing is said of what is not there.
     fn is_partial(&self) -> bool {
-        self.network.is_partial || (self.bonds.is_empty() && self.network.machines.is_empty())
+        self.network.is_partial
     }
 
     /// The smallest MTU between machines.

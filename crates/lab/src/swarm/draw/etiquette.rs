@@ -1,5 +1,5 @@
-//! Hosts with all the manners of broadcasts, good and bad: what is told to everybody alone on the cable, where
-//! those who keep RFC 1122 send no frame more, and those who do not while some try to work.
+//! Hosts with all the manners of broadcasts, good and bad: what is told to everybody, alone on the cable,
+//! where those who keep RFC 1122 send no frame more, and those who do not while some try to work.
 
 use super::draft::Draft;
 use super::segments::segment;
@@ -56,6 +56,23 @@ pub(super) fn unruly(d: &mut Draft) {
     d.tcp_flow(from, "s0h0", &app);
     let app = d.calls(8_000);
     d.flow("s0h*", "s0h0", &app);
+}
+
+/// Two hosts that pass on what they take for somebody's, one that says everybody has that address, and
+/// careful ones: what is told goes round between the two until its hops are used up.
+pub(super) fn circling(d: &mut Draft) {
+    segment(d, 0, "arp = true");
+    let careless = "network = { rules = \"bsd-4.2\", broadcast = \"zeros\", forwarding = true }";
+    let networks = ["", careless, careless, "network = { answers = \"everybody\" }", ""];
+    for host in 0..d.between(4, 5) {
+        let keys = [
+            format!("name = \"h{host}\"\nlink = {{ to = \"s0\" }}"),
+            networks[host as usize].to_owned(),
+        ];
+        d.table("lab.host", &keys);
+    }
+    let interval = d.between(1_000, 3_000);
+    d.flow("h0", "s0", &format!("kind = \"rip\", interval = \"{interval}ms\""));
 }
 
 /// A host with rules, whatever else it does.

@@ -16,8 +16,11 @@ pub(super) fn strict(d: &mut Draft) {
 /// A bond of downward and upward links, between a home and a head end.
 fn cable(d: &mut Draft, filters: &[&str]) {
     let downs = d.between(1, 2);
+    // Nothing is lost, and nothing cut.
+    let is_calm = d.one_in(2);
+    let worst = if is_calm { 0 } else { 2 };
     for at in 0..downs {
-        down(d, at);
+        down(d, at, worst);
     }
     let mode = d.pick(&["active-backup", "active-backup", "earliest", "eql", "balance-rr"]);
     // Compressed headers keep to one line.
@@ -28,7 +31,7 @@ fn cable(d: &mut Draft, filters: &[&str]) {
     };
     for at in 0..ups {
         let vj = d.pick(headers);
-        up(d, at, vj);
+        up(d, at, vj, worst);
     }
     let monitor = d.between(2, 20);
     d.line(&format!(
@@ -42,6 +45,9 @@ fn cable(d: &mut Draft, filters: &[&str]) {
         }
     }
     over_bond(d, ["head", "home"], 24);
+    if is_calm {
+        return;
+    }
     for at in 0..downs {
         d.faults(&format!("down{at}"));
     }
@@ -50,8 +56,8 @@ fn cable(d: &mut Draft, filters: &[&str]) {
     }
 }
 
-/// A cable with what else is on it, or a line that carries down only.
-fn down(d: &mut Draft, at: u64) {
+/// A cable with what else is on it, or a line that carries down only and loses up to so many percent.
+fn down(d: &mut Draft, at: u64, worst: u64) {
     let delay = d.between(0, 300);
     let keys = match d.one_in(2) {
         true => {
@@ -71,7 +77,7 @@ fn down(d: &mut Draft, at: u64) {
             ]
         }
         false => {
-            let (rate, loss) = (d.pick(&["64kbit", "512kbit", "4mbit"]), d.between(0, 2));
+            let (rate, loss) = (d.pick(&["64kbit", "512kbit", "4mbit"]), d.between(0, worst));
             [
                 format!(
                     "name = \"down{at}\"\nkind = \"serial\"\nrate = \"{rate}\"\ndirection = \"down\""
@@ -83,11 +89,11 @@ fn down(d: &mut Draft, at: u64) {
     d.table("link", &keys);
 }
 
-/// A telephone line that carries up only.
-fn up(d: &mut Draft, at: u64, vj: &str) {
+/// A telephone line that carries up only, loses up to so many percent, and damages half as many.
+fn up(d: &mut Draft, at: u64, vj: &str, worst: u64) {
     let (rate, delay) = (d.pick(&["14.4kbit", "28.8kbit", "115.2kbit"]), d.between(0, 200));
     let header = d.pick(&["ppp", "slip"]);
-    let (loss, corrupt) = (d.between(0, 2), d.between(0, 1));
+    let (loss, corrupt) = (d.between(0, worst), d.between(0, worst / 2));
     let keys = [
         format!("name = \"up{at}\"\nkind = \"serial\"\nrate = \"{rate}\"\ndirection = \"up\""),
         format!("framing = {{ header = \"{header}\"{vj} }}"),

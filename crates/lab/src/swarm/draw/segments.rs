@@ -1,5 +1,5 @@
-//! Half-duplex Ethernet: hosts with and without questions for addresses, some of them slow or hard of hearing,
-//! several segments with routers between them, and bonds of links that share one cable.
+//! Half-duplex Ethernet: hosts with and without questions for addresses, some of them slow or hard of
+//! hearing, several segments with routers between them, and bonds of links that share one cable.
 
 use super::draft::Draft;
 

@@ -16,6 +16,8 @@ pub(in crate::swarm) enum Outcome {
     Bounded,
     /// Nobody sends anything but what the flows say.
     Told,
+    /// Two pass on what the flows say, as often as a packet may make hops.
+    Circling,
 }
 
 /// A world by the name of what it is about.
@@ -26,12 +28,13 @@ pub(in crate::swarm) struct Theme {
 }
 
 /// All of them, each as likely as the others.
-const THEMES: [Theme; 10] = [
+const THEMES: [Theme; 11] = [
     Theme { name: "segment", outcome: Outcome::Delivered, draw: segments::alone },
     Theme { name: "routers", outcome: Outcome::Delivered, draw: segments::routed },
     Theme { name: "links on a segment", outcome: Outcome::Delivered, draw: segments::linked },
     Theme { name: "told", outcome: Outcome::Told, draw: etiquette::told },
     Theme { name: "unruly", outcome: Outcome::Bounded, draw: etiquette::unruly },
+    Theme { name: "circling", outcome: Outcome::Circling, draw: etiquette::circling },
     Theme { name: "slow at a switch", outcome: Outcome::Delivered, draw: slow::switched },
     Theme { name: "slow at a bond", outcome: Outcome::Delivered, draw: slow::bonded },
     Theme { name: "one way", outcome: Outcome::Delivered, draw: one_way::loose },
@@ -55,7 +58,7 @@ pub(in crate::swarm) fn draw(seed: u64) -> Result<Drawn, String> {
     let duration = match theme.outcome {
         Outcome::Delivered => "6h".to_owned(),
         Outcome::Told => format!("{}s", draft.between(5, 60)),
-        Outcome::Bounded => format!("{}s", draft.between(2, 8)),
+        Outcome::Bounded | Outcome::Circling => format!("{}s", draft.between(2, 8)),
     };
     draft
         .line(&format!("name = \"swarm-{seed}\"\n[lab]\nseed = {seed}\nduration = \"{duration}\""));
