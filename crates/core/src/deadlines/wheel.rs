@@ -1,10 +1,10 @@
-//! Deadlines of the near future: slots of equal length, each in order, and one bit for each that tells whether
-//! something is in it. What a fast link brings soon goes in and out without moving the rest.
+//! Deadlines of the near future: slots of equal length, each in order, and one bit for each that tells
+//! whether something is in it. What a fast link brings soon goes in and out without moving the rest.
 
 use super::heap::Entry;
 
-/// Bits of a time in nanoseconds within its slot: a quarter of a microsecond, a fifth of what a full packet takes
-/// at 10 Gbit/s.
+/// Bits of a time in nanoseconds within its slot: a quarter of a microsecond, a fifth of what a full
+/// packet takes at 10 Gbit/s.
 const SLOT_BITS: u32 = 8;
 /// Slots there are, bits of a word: 16 microseconds.
 const SLOTS: u64 = u64::BITS as u64;
