@@ -2,19 +2,22 @@
 //! comes due. Ties come out in the order they were scheduled.
 
 mod heap;
+mod queue;
+mod wheel;
 
 use crate::time::Instant;
-use heap::{Entry, Heap, SOURCES_MAX};
+use heap::{Entry, SOURCES_MAX};
+use queue::{Place, Queue};
 
 /// The next deadline of each source, numbered from 0.
 #[derive(Clone, Default, Debug)]
 pub struct Deadlines {
-    heap: Heap,
+    queue: Queue,
     sources: Vec<Source>,
     sequence: u64,
 }
 
-/// What a source waits for now, and the earliest entry it has in the heap, which is no later.
+/// What a source waits for now, and the earliest entry it has in the queue, which is no later.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Source {
     wanted: Instant,
@@ -41,7 +44,7 @@ impl Deadlines {
         }
     }
 
-    /// A source that may be new waits for something earlier than what it has in the heap.
+    /// A source that may be new waits for something earlier than what it has in the queue.
     #[inline(never)]
     fn advance(&mut self, source: u32, at: Instant) {
         if self.sources.get(source as usize).is_none() {
@@ -65,7 +68,7 @@ impl Deadlines {
     fn push(&mut self, source: u32, at: Instant) {
         self.sources[source as usize].queued = at;
         self.sequence += 1;
-        self.heap.push(Entry::new(at, self.sequence, source));
+        self.queue.push(Entry::new(at, self.sequence, source));
     }
 
     /// The earliest deadline of all, and whose it is.
@@ -78,21 +81,21 @@ impl Deadlines {
     /// A time before which no deadline is: that of the earliest, or one that has been moved since.
     #[inline]
     pub fn bound(&mut self) -> Option<Instant> {
-        self.heap.first().map(Entry::at)
+        self.queue.first().map(|(entry, _)| entry.at())
     }
 
     /// Takes the first source whose deadline is at or before `now`; it then has none until set again.
     #[inline]
     pub fn pop(&mut self, now: Instant) -> Option<(Instant, u32)> {
         loop {
-            let entry = self.heap.first().filter(|entry| entry.at() <= now)?;
+            let (entry, place) = self.queue.first().filter(|(entry, _)| entry.at() <= now)?;
             let known = &mut self.sources[entry.source() as usize];
             if known.wanted == entry.at() && known.queued == entry.at() {
                 *known = Source::NEVER;
-                self.heap.remove_first();
+                self.queue.remove_first(entry, place);
                 return Some((entry.at(), entry.source()));
             }
-            self.discard(entry);
+            self.discard(entry, place);
         }
     }
 
@@ -100,19 +103,19 @@ impl Deadlines {
     #[inline]
     fn first(&mut self) -> Option<Entry> {
         loop {
-            let entry = self.heap.first()?;
+            let (entry, place) = self.queue.first()?;
             let known = &self.sources[entry.source() as usize];
             if known.wanted == entry.at() && known.queued == entry.at() {
                 return Some(entry);
             }
-            self.discard(entry);
+            self.discard(entry, place);
         }
     }
 
     /// Takes the first entry off, which is out of date, and queues what its source waits for instead.
     #[inline(never)]
-    fn discard(&mut self, entry: Entry) {
-        self.heap.remove_first();
+    fn discard(&mut self, entry: Entry, place: Place) {
+        self.queue.remove_first(entry, place);
         let (at, source) = (entry.at(), entry.source());
         let known = &mut self.sources[source as usize];
         if known.queued == at {

@@ -488,6 +488,7 @@ impl World {
     }
 
     /// Gives an event to the application it is meant for.
+    #[inline]
     fn dispatch(&mut self, host: usize, event: &Event) {
         let connection = match event {
             Event::Tcp(id, _) => Some(id.index()),
@@ -510,6 +511,7 @@ impl World {
     }
 
     /// Offers an event to an application. Answers whether it was meant for it.
+    #[inline]
     fn offer(&mut self, app: usize, host: usize, event: &Event) -> bool {
         let mut call = Call { now: self.now, cx: &mut self.cx, hosts: &mut self.hosts };
         let is_taken = self.apps[app].handle_event(&mut call, host, event);

@@ -12,7 +12,7 @@
 //! One deviation: what still waits for a member when it is emancipated goes over the others. The driver
 //! only frees its record, and the device sends what it was given; here the member is the device's queue.
 
-use super::member::Member;
+use super::member::{Member, Sending};
 use super::scheduler::{FrameMeta, Pick, Target};
 use crate::time::Duration;
 use crate::units::BitRate;
@@ -77,10 +77,14 @@ pub(super) fn least_loaded(
 ) -> Pick {
     let mut bury = None;
     let mut best: Option<(usize, u32)> = None;
-    for (index, member) in members.iter().enumerate().filter(|(_, m)| m.sends()) {
-        if !member.is_up() {
-            bury = Some(member.link());
-            continue;
+    for (index, member) in members.iter().enumerate() {
+        match member.sending() {
+            Sending::Ready => {}
+            Sending::Down => {
+                bury = Some(member.link());
+                continue;
+            }
+            Sending::Never => continue,
         }
         let load = load(&member.eql);
         if best.is_none_or(|(_, least)| load < least) {

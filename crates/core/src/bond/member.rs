@@ -63,10 +63,22 @@ pub(super) struct Waiting {
     pub(super) turn: Option<Turn>,
 }
 
+/// Whether frames may be sent over a member: noted when it changes, since it is asked for every frame.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Sending {
+    /// They may.
+    Ready,
+    /// Its link is down, or in a trunk its path to be avoided.
+    Down,
+    /// It has no transmitter.
+    Never,
+}
+
 /// One member: a link as its bond sees it.
 #[derive(Clone, Debug)]
 pub struct Member {
     config: MemberConfig,
+    sending: Sending,
     state: LinkChange,
     /// Down while a trunk's path is not to be used.
     standing: Standing,
@@ -110,6 +122,14 @@ fn nanos_per_byte(config: &MemberConfig) -> u64 {
     u64::try_from(nanos / u128::from(SPAN * config.rate.as_bps())).unwrap_or(u64::MAX)
 }
 
+const fn sending(direction: Ways, state: LinkChange, standing: Standing) -> Sending {
+    match (direction.sends(), state, standing) {
+        (false, ..) => Sending::Never,
+        (true, LinkChange::Down, _) | (true, _, Standing::Down) => Sending::Down,
+        (true, ..) => Sending::Ready,
+    }
+}
+
 impl Member {
     /// A member with nothing committed. `header` bytes go in front of each packet.
     pub(super) fn new(config: MemberConfig, header: u32) -> Self {
@@ -119,6 +139,7 @@ impl Member {
         };
         Member {
             config,
+            sending: sending(config.direction, LinkChange::Up, Standing::Good),
             state: LinkChange::Up,
             standing: Standing::Good,
             delay: config.delay,
@@ -154,12 +175,15 @@ impl Member {
     }
     /// Whether it has a transmitter at all.
     pub const fn sends(&self) -> bool {
-        self.config.direction.sends()
+        !matches!(self.sending, Sending::Never)
     }
     /// Whether frames may be sent over it now.
     pub const fn can_send(&self) -> bool {
-        // Only one that does not send is ever taken for silent.
-        self.sends() && self.has_carrier() && !matches!(self.standing, Standing::Down)
+        matches!(self.sending, Sending::Ready)
+    }
+    /// Whether frames may be sent over it now, and if not, whether they ever may.
+    pub(super) const fn sending(&self) -> Sending {
+        self.sending
     }
     /// How long it has been held for silent in all: one that only receives, where the bond goes by traffic.
     pub fn silence(&self, now: Instant) -> Duration {
@@ -225,10 +249,12 @@ impl Member {
 
     pub(super) fn set_state(&mut self, state: LinkChange) {
         self.state = state;
+        self.sending = sending(self.config.direction, state, self.standing);
     }
 
     pub(super) fn set_standing(&mut self, standing: Standing) {
         self.standing = standing;
+        self.sending = sending(self.config.direction, self.state, standing);
     }
 
     pub(super) fn set_delay(&mut self, delay: Duration) {
@@ -266,8 +292,8 @@ impl Member {
             // A trunk has measured it.
             fresh.delay = self.delay;
         }
-        fresh.state = self.state;
-        fresh.standing = self.standing;
+        fresh.set_state(self.state);
+        fresh.set_standing(self.standing);
         fresh.ear = self.ear;
         fresh.stats = self.stats;
         *self = fresh;
@@ -333,6 +359,7 @@ impl Member {
 
     /// Hands out a run of equal frames of at most [`RUN_TIME`], the last of which may be shorter, or one
     /// frame. `seal` gets each with the time it should be out, to put its header on.
+    #[inline]
     pub(super) fn transmit(
         &mut self,
         now: Instant,
@@ -396,5 +423,7 @@ impl Member {
         let head = self.in_flight.front().map_or(Duration::ZERO, |len| self.wire_time(*len));
         assert_eq!(self.head_time, head, "first frame in flight");
         assert!(self.reported == 0 || !self.in_flight.is_empty(), "reported bytes");
+        let now_sending = sending(self.config.direction, self.state, self.standing);
+        assert_eq!(self.sending, now_sending, "whether it may send");
     }
 }

@@ -357,6 +357,7 @@ impl Bond {
     }
 
     /// A frame arrived from a link; one that is no member is not listened to.
+    #[inline]
     pub fn handle_frame(&mut self, now: Instant, cx: &mut Context, link: LinkId, frame: Frame) {
         match self.index(link) {
             Some(index) if self.trunk.is_some() => self.handle_datagram(now, cx, index, frame),
@@ -457,6 +458,7 @@ impl Bond {
     }
 
     /// Hands out what may be sent on a link now. What it appends belongs to the caller.
+    #[inline]
     pub fn poll_transmit(
         &mut self,
         now: Instant,
@@ -464,13 +466,16 @@ impl Bond {
         link: LinkId,
         burst: &mut Burst,
     ) {
-        let Some(index) = self.index(link) else {
-            return;
-        };
-        let member = &mut self.members[index];
-        if self.trunk.is_none() && member.waiting_frames() == 0 {
-            return;
+        if let Some(index) = self.index(link)
+            && (self.trunk.is_some() || self.members[index].waiting_frames() > 0)
+        {
+            self.hand_out(now, cx, index, burst);
         }
+    }
+
+    #[inline(never)]
+    fn hand_out(&mut self, now: Instant, cx: &mut Context, index: usize, burst: &mut Burst) {
+        let member = &mut self.members[index];
         let was_full = member.is_full(u32::from(self.config.mtu));
         if self.trunk.is_some() {
             self.transmit_datagrams(now, cx, index, burst);
@@ -495,8 +500,17 @@ impl Bond {
     }
 
     /// Commits what waits, first to last, until the scheduler holds.
+    #[inline]
     fn drain(&mut self, now: Instant, cx: &mut Context) {
         self.is_held = false;
+        match self.ingress.is_empty() {
+            true => self.catching_up = false,
+            false => self.commit_waiting(now, cx),
+        }
+    }
+
+    #[inline(never)]
+    fn commit_waiting(&mut self, now: Instant, cx: &mut Context) {
         while let Some((waiting, len)) = self.first(now, cx) {
             let meta = FrameMeta { len, flow: waiting.flow };
             let pick = self.scheduler.pick(now, &self.members, meta);

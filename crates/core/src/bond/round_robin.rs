@@ -16,15 +16,26 @@ pub struct RoundRobin {
 
 impl RoundRobin {
     pub(super) fn pick(&self, members: &[Member], meta: FrameMeta) -> Target {
-        let senders = || (0..members.len()).filter(|index| members[*index].sends());
-        let count = senders().count();
+        // Mostly all send, which is quicker to see than to count.
+        let count = match members.iter().all(Member::sends) {
+            true => members.len() as u32,
+            false => members.iter().filter(|member| member.sends()).count() as u32,
+        };
         if count == 0 {
             return Target::None;
         }
-        let first = self.packets as usize % count;
-        let mut turns = senders().skip(first).chain(senders().take(first));
-        let turn = turns.find(|index| members[*index].is_up());
-        match turn {
+        let mut until_turn = self.packets % count;
+        let (mut turn, mut before) = (None, None);
+        for (index, member) in members.iter().enumerate() {
+            if until_turn > 0 {
+                until_turn -= u32::from(member.sends());
+                before = before.or_else(|| member.can_send().then_some(index));
+            } else if member.can_send() {
+                turn = Some(index);
+                break;
+            }
+        }
+        match turn.or(before) {
             None => Target::None,
             Some(index) if members[index].is_full(meta.len) => Target::Hold,
             Some(index) => Target::single(index, meta),

@@ -308,6 +308,7 @@ impl Host {
     }
 
     /// A frame arrived from a link.
+    #[inline]
     pub fn handle_frame(&mut self, now: Instant, cx: &mut Context, link: LinkId, frame: Frame) {
         cx.work.frames_received += 1;
         let Some(id) = self.interface_of(link) else {
@@ -321,6 +322,7 @@ impl Host {
     }
 
     /// A link's wire has taken `bytes` of what `poll_transmit` handed out.
+    #[inline]
     pub fn handle_transmitted(&mut self, now: Instant, cx: &mut Context, link: LinkId, bytes: u64) {
         if let Some(id) = self.interface_of(link) {
             self.interfaces[id.0].bond.handle_transmitted(now, cx, link, bytes);
@@ -446,6 +448,7 @@ impl Host {
     }
 
     /// An interface changed: take in what it received, give it what it has room for.
+    #[inline]
     fn run(&mut self, now: Instant, cx: &mut Context, id: InterfaceId) {
         while let Some(event) = self.interfaces[id.0].bond.poll_event() {
             match event {
@@ -459,26 +462,31 @@ impl Host {
     }
 
     /// Moves packets into the bond while it has room.
-    #[inline]
+    #[inline(always)]
     fn pump(&mut self, now: Instant, cx: &mut Context, id: InterfaceId) {
         let interface = &self.interfaces[id.0];
         let has_work = !interface.runnable.is_empty()
             || !interface.outbox.is_empty()
             || interface.card.as_ref().is_some_and(|card| card.has_ready());
         if has_work && interface.bond.has_room() {
-            match interface.card {
-                None => self.fill_bond(now, cx, id),
-                Some(_) => self.fill_card(now, cx, id),
-            }
-            while let Some(id) = self.stillborn.pop() {
-                self.forget(cx, id);
-            }
+            self.fill(now, cx, id);
         }
         self.rearm_interface(id);
     }
 
-    /// Our own packets first, then one of each connection in turn.
     #[inline(never)]
+    fn fill(&mut self, now: Instant, cx: &mut Context, id: InterfaceId) {
+        match self.interfaces[id.0].card {
+            None => self.fill_bond(now, cx, id),
+            Some(_) => self.fill_card(now, cx, id),
+        }
+        while let Some(id) = self.stillborn.pop() {
+            self.forget(cx, id);
+        }
+    }
+
+    /// Our own packets first, then one of each connection in turn.
+    #[inline]
     fn fill_bond(&mut self, now: Instant, cx: &mut Context, id: InterfaceId) {
         let interface = &mut self.interfaces[id.0];
         while interface.bond.has_room() {
@@ -530,6 +538,7 @@ impl Host {
         self.connections.get_mut(id.0 as usize)?.as_mut()
     }
 
+    #[inline(always)]
     fn rearm_connection(&mut self, id: ConnectionId) {
         let deadline = self.slot(id).and_then(|slot| slot.connection.next_deadline());
         self.deadlines.set(DEADLINE_CONNECTIONS + id.0, deadline);

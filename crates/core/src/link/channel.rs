@@ -200,6 +200,7 @@ impl Channel {
     ///
     /// # Panics
     /// When the transmitter is not idle.
+    #[inline(always)]
     pub fn start(&mut self, now: Instant, cx: &mut Context, frame: Frame) -> Started {
         assert!(self.idle(), "the transmitter is busy");
         if self.transmitter == Transmitter::Missing {
@@ -257,6 +258,7 @@ impl Channel {
     }
 
     /// Takes a frame without a transmitter for it: it is finished at once, and reaches no wire.
+    #[inline(never)]
     fn swallow(&mut self, now: Instant, cx: &Context, frame: Frame) -> Started {
         let len = cx.frames.len(frame) as u64;
         let lost = Some(DropReason::NoTransmitter);
@@ -317,6 +319,7 @@ impl Channel {
     ///
     /// # Panics
     /// When the transmitter is idle.
+    #[inline(always)]
     pub fn finish(&mut self, now: Instant, cx: &mut Context) -> u64 {
         let done = self.current.take().expect("a frame is being serialised");
         let (out, busy) = match self.passage.take() {

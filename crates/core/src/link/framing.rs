@@ -267,6 +267,7 @@ impl Framer {
     }
 
     /// What the wire made of the packet framed last: where headers are compressed, a loss spoils others.
+    #[inline]
     pub(super) fn receive(&mut self, cx: &mut Context, frame: Frame, fate: Fate) {
         if let Some(headers) = &mut self.headers {
             headers.receive(cx, frame, fate);

@@ -133,6 +133,7 @@ impl Wire {
         self.insert(self.last_in_order, frame);
     }
 
+    #[inline(always)]
     fn insert(&mut self, arrival: Instant, frame: Frame) {
         if self.frames.back().is_none_or(|(last, _)| *last <= arrival) {
             self.frames.push_back((arrival, frame));

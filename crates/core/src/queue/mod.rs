@@ -89,6 +89,7 @@ fn mark(cx: &mut Context, frame: Frame) -> Marked {
 impl Queue {
     /// Takes in a frame, marked where the discipline says so, or refuses it. FQ-CoDel refuses nothing:
     /// it gives up others for it, or the frame itself, and counts them.
+    #[inline]
     pub fn push(&mut self, now: Instant, cx: &mut Context, frame: Frame) -> Result<(), Refused> {
         let len = cx.frames.len(frame) as u32;
         let refused = |(frame, reason)| Refused { frame, reason };
@@ -109,6 +110,7 @@ impl Queue {
 
     /// Takes the next frame to send and its length in bytes. CoDel marks or gives up frames on the way
     /// and counts those, so there may be none though some waited.
+    #[inline]
     pub fn pop(&mut self, now: Instant, cx: &mut Context) -> Option<(Frame, u32)> {
         match self {
             Queue::DropTail(q) => q.pop(),

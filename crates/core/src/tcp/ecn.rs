@@ -10,6 +10,7 @@
 
 use super::config::{Config, EcnMode, EctOnSyn};
 use super::recovery::Before;
+use super::timer::Due;
 use super::{Connection, Segment, State};
 use crate::Context;
 use crate::cc::ce_echo::{Held, Mark, Reply};
@@ -385,7 +386,7 @@ impl Connection {
         self.reduce_for_marks(before);
         if had_one_segment && self.ecn.capable == Capable::NewData {
             self.ecn.waits = true;
-            self.timers.retransmit = Some(now + self.rtt.rto());
+            self.timers.retransmit = Due::at(now + self.rtt.rto());
         }
     }
 

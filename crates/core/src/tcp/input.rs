@@ -4,6 +4,7 @@
 use super::config::{AfterTimeout, WakeWriter};
 use super::options::Repair;
 use super::reassembly::Piece;
+use super::timer::Due;
 use super::{Connection, Event, Fin, Segment, State};
 use crate::Context;
 use crate::cc::AckSample;
@@ -133,7 +134,7 @@ impl Connection {
 
     fn restart_time_wait(&mut self, now: Instant, segment: &Segment) {
         if self.state == State::TimeWait && segment.repr.flags.contains(Flags::FIN) {
-            self.timers.time_wait = Some(now + self.config.time_wait);
+            self.timers.time_wait = Due::at(now + self.config.time_wait);
         }
     }
 
@@ -333,8 +334,8 @@ impl Connection {
             self.acking.due = true;
         } else if unacked > held || self.config.delayed_ack.is_zero() {
             self.acking.due = true;
-        } else if self.timers.delayed_ack.is_none() {
-            self.timers.delayed_ack = Some(self.config.ack_deadline(now));
+        } else if self.timers.delayed_ack.is_never() {
+            self.timers.delayed_ack = Due::at(self.config.ack_deadline(now));
             cx.work.timer_arms += 1;
         }
     }
@@ -364,7 +365,7 @@ impl Connection {
     fn enter_time_wait(&mut self, now: Instant) {
         self.state = State::TimeWait;
         self.timers.clear();
-        self.timers.time_wait = Some(now + self.config.time_wait);
+        self.timers.time_wait = Due::at(now + self.config.time_wait);
         self.pending.raise(Event::Closed);
     }
 

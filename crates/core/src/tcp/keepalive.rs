@@ -4,6 +4,7 @@
 //!
 //! The timer is not moved with each segment heard: when it expires it looks how long ago the last one was.
 
+use super::timer::Due;
 use super::{Connection, Event};
 use crate::Context;
 use crate::time::{Duration, Instant};
@@ -47,7 +48,8 @@ impl Connection {
     /// The connection is established: from now on the peer may be silent.
     pub(super) fn start_keepalive(&mut self) {
         let heard_at = self.silence.heard_at;
-        self.timers.keepalive = self.config.keepalive.map(|keepalive| heard_at + keepalive.idle);
+        let due = self.config.keepalive.map(|keepalive| heard_at + keepalive.idle);
+        self.timers.keepalive = Due::from(due);
     }
 
     pub(super) fn take_keepalive_timeout(&mut self, now: Instant, cx: &mut Context) {
@@ -62,7 +64,7 @@ impl Connection {
         let is_watched = !self.board.is_empty() || self.timers.persist_is_running();
         if is_watched || now - silence.heard_at < keepalive.idle {
             let next = silence.heard_at + keepalive.idle;
-            self.timers.keepalive = Some(next.max(now + keepalive.interval.min(keepalive.idle)));
+            self.timers.keepalive = Due::at(next.max(now + keepalive.interval.min(keepalive.idle)));
             return;
         }
         if silence.unanswered >= keepalive.count {
@@ -73,7 +75,7 @@ impl Connection {
         silence.unanswered += 1;
         silence.probed_at = now;
         silence.probe_due = true;
-        self.timers.keepalive = Some(now + keepalive.interval);
+        self.timers.keepalive = Due::at(now + keepalive.interval);
         cx.work.timer_arms += 1;
     }
 }

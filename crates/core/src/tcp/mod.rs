@@ -472,7 +472,7 @@ impl Connection {
         assert!(self.send.len() <= self.send.capacity());
         if !self.board.is_empty() && self.state != State::Closed {
             let unsent = self.board.front().is_some_and(|r| r.transmissions == 0);
-            assert!(unsent || self.timers.retransmit.is_some(), "data in flight without a timer");
+            assert!(unsent || !self.timers.retransmit.is_never(), "data in flight without a timer");
         }
         if matches!(self.state, State::FinWait2 | State::TimeWait) {
             assert_eq!(self.fin, Fin::Acked);

@@ -6,6 +6,7 @@ use super::ecn::Packet;
 use super::mtu::NextProbe;
 use super::runs::Chunk;
 use super::scoreboard::{Fate, Record};
+use super::timer::Due;
 use super::{Connection, Fin, State, Tuple};
 use crate::Context;
 use crate::frame::Frame;
@@ -83,15 +84,19 @@ impl Connection {
     /// here too.
     #[inline]
     pub fn is_idle(&self) -> bool {
-        let probes = self.probe_due || self.silence.probe_due;
-        let owes = self.acking.due || self.ecn.owes() || probes || self.reset_due.is_some();
-        let repairs = self.board.has_lost() || !self.repairing.is_quiet();
         let has_data = match self.fin {
             Fin::NotYet => self.send.end() != self.snd_nxt,
             Fin::Queued => true,
             Fin::Sent | Fin::Acked => false,
         };
-        !(owes || repairs || has_data || self.state == State::Closed)
+        // What is mostly so comes first.
+        if has_data || self.acking.due {
+            return false;
+        }
+        let probes = self.probe_due || self.silence.probe_due;
+        let owes = self.ecn.owes() || probes || self.reset_due.is_some();
+        let repairs = self.board.has_lost() || !self.repairing.is_quiet();
+        !(owes || repairs || self.state == State::Closed)
     }
 
     /// The record to send (again) now.
@@ -401,11 +406,11 @@ impl Connection {
         self.acking.due = false;
         self.acking.duplicate = None;
         self.acking.last_sent = self.rcv_nxt;
-        self.timers.delayed_ack = None;
-        self.timers.repeat_ack = None;
+        self.timers.delayed_ack = Due::NEVER;
+        self.timers.repeat_ack = Due::NEVER;
         if self.acking.repeat {
             self.acking.repeat = false;
-            self.timers.repeat_ack = self.config.repeat_ack.map(|after| now + after);
+            self.timers.repeat_ack = Due::from(self.config.repeat_ack.map(|after| now + after));
         }
     }
 

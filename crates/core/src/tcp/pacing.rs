@@ -5,6 +5,7 @@
 //! has it. Segments leave in bursts of two, or of what takes a millisecond if that is more, so that fast
 //! connections do not wake for every segment. Acknowledgments and what a timeout sends again do not wait.
 
+use super::timer::Due;
 use super::{Config, Connection};
 use crate::cc::CongestionControl;
 use crate::time::{Duration, Instant};
@@ -66,7 +67,7 @@ impl Connection {
     pub(super) fn is_paced_out(&mut self, now: Instant) -> bool {
         let waits = self.pacer.burst_left == 0 && now < self.pacer.paid_at;
         if waits {
-            self.timers.pacing = Some(self.pacer.paid_at);
+            self.timers.pacing = Due::at(self.pacer.paid_at);
         }
         waits
     }

@@ -25,6 +25,7 @@ pub(super) use linux_1_1::ResendList;
 use super::config::{AfterTimeout, RtoRule};
 use super::options::Repair;
 use super::scoreboard::Acked;
+use super::timer::Due;
 use super::{Connection, Event, Segment};
 use crate::Context;
 use crate::cc::{Congestion, Phase};
@@ -338,15 +339,15 @@ impl Connection {
         }
         self.tell_loss(now);
         self.start_reduction(before);
-        self.timers.probe = None;
-        self.timers.retransmit = Some(self.rtt.deadline(now));
+        self.timers.probe = Due::NEVER;
+        self.timers.retransmit = Due::at(self.rtt.deadline(now));
     }
 
     /// The retransmission timer expired (RFC 6298, 5.4 to 5.6).
     pub(super) fn take_retransmit_timeout(&mut self, now: Instant, cx: &mut Context) {
         self.ecn.stop_waiting();
         let Some(front) = self.board.front().copied() else {
-            self.timers.retransmit = None;
+            self.timers.retransmit = Due::NEVER;
             return;
         };
         if self.wait_for_head(now, &front) {
@@ -361,8 +362,8 @@ impl Connection {
             return;
         }
         self.rtt.back_off();
-        self.timers.retransmit = Some(self.rtt.deadline(now));
-        self.timers.probe = None;
+        self.timers.retransmit = Due::at(self.rtt.deadline(now));
+        self.timers.probe = Due::NEVER;
         cx.work.timer_arms += 1;
         self.repairing.probe = Probe::default();
         self.repairing.beyond_window = 0;

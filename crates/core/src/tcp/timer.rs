@@ -8,20 +8,54 @@ use crate::Context;
 use crate::cc::Phase;
 use crate::time::{Duration, Instant, Reason};
 
+/// When something is due. What never is, is in the far future, so that the earliest of many is soon found.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) struct Due(Instant);
+
+impl Due {
+    pub const NEVER: Due = Due(Instant::FAR_FUTURE);
+
+    pub const fn at(at: Instant) -> Due {
+        Due(at)
+    }
+
+    pub fn is_never(self) -> bool {
+        self == Due::NEVER
+    }
+
+    /// When, if ever.
+    #[inline]
+    fn when(self) -> Option<Instant> {
+        (!self.is_never()).then_some(self.0)
+    }
+}
+
+impl Default for Due {
+    fn default() -> Due {
+        Due::NEVER
+    }
+}
+
+impl From<Option<Instant>> for Due {
+    fn from(at: Option<Instant>) -> Due {
+        at.map_or(Due::NEVER, Due)
+    }
+}
+
 /// All deadlines.
 #[derive(Clone, Default, Debug, PartialEq, Eq)]
 pub(super) struct Timers {
-    pub retransmit: Option<Instant>,
+    pub retransmit: Due,
     /// A segment may be overdue then (RFC 8985, 6.2).
-    pub reorder: Option<Instant>,
+    pub reorder: Due,
     /// A tail loss probe leaves then (RFC 8985, 7).
-    pub probe: Option<Instant>,
-    pub delayed_ack: Option<Instant>,
-    pub repeat_ack: Option<Instant>,
-    pub time_wait: Option<Instant>,
-    pub keepalive: Option<Instant>,
-    pub pacing: Option<Instant>,
-    persist: Option<Instant>,
+    pub probe: Due,
+    pub delayed_ack: Due,
+    pub repeat_ack: Due,
+    pub time_wait: Due,
+    pub keepalive: Due,
+    pub pacing: Due,
+    persist: Due,
     /// Times the persist interval is doubled.
     persist_backoff: u32,
     /// Probes since the peer was last heard.
@@ -33,26 +67,23 @@ impl Timers {
         *self = Timers::default();
     }
     pub fn stop_persist(&mut self) {
-        self.persist = None;
+        self.persist = Due::NEVER;
         self.persist_backoff = 0;
     }
     pub fn persist_is_running(&self) -> bool {
-        self.persist.is_some()
+        !self.persist.is_never()
     }
     pub fn start_persist(&mut self, now: Instant, interval: Duration, max: Duration) {
         let interval = interval * (1u64 << self.persist_backoff.min(32));
-        self.persist = Some(now + interval.min(max));
+        self.persist = Due::at(now + interval.min(max));
     }
 
     #[inline]
     fn earliest(&self) -> Option<Instant> {
-        let at = |deadline: Option<Instant>| deadline.unwrap_or(Instant::FAR_FUTURE);
-        let acks = at(self.delayed_ack).min(at(self.repeat_ack));
-        let rest = at(self.persist).min(at(self.time_wait));
-        let rest = rest.min(at(self.keepalive)).min(at(self.pacing));
-        let losses = at(self.retransmit).min(at(self.reorder)).min(at(self.probe));
-        let earliest = losses.min(acks).min(rest);
-        (earliest != Instant::FAR_FUTURE).then_some(earliest)
+        let acks = self.delayed_ack.min(self.repeat_ack);
+        let rest = self.persist.min(self.time_wait).min(self.keepalive).min(self.pacing);
+        let losses = self.retransmit.min(self.reorder).min(self.probe);
+        losses.min(acks).min(rest).when()
     }
 
     fn next(&self) -> Option<(Instant, Reason)> {
@@ -68,7 +99,7 @@ impl Timers {
             (self.keepalive, Reason::Keepalive),
             (self.pacing, Reason::Pacing),
         ] {
-            if let Some(at) = deadline
+            if let Some(at) = deadline.when()
                 && next.is_none_or(|(earliest, _)| at < earliest)
             {
                 next = Some((at, reason));
@@ -78,10 +109,10 @@ impl Timers {
     }
 }
 
-fn take_if_due(deadline: &mut Option<Instant>, now: Instant) -> bool {
-    let due = deadline.is_some_and(|at| at <= now);
+fn take_if_due(deadline: &mut Due, now: Instant) -> bool {
+    let due = deadline.when().is_some_and(|at| at <= now);
     if due {
-        *deadline = None;
+        *deadline = Due::NEVER;
     }
     due
 }
@@ -151,8 +182,8 @@ impl Connection {
         phase: Phase,
     ) {
         if self.board.is_empty() {
-            self.timers.retransmit = None;
-            self.timers.probe = None;
+            self.timers.retransmit = Due::NEVER;
+            self.timers.probe = Due::NEVER;
             return;
         }
         let partial = phase == Phase::Recovery
@@ -161,7 +192,7 @@ impl Connection {
         if partial && self.repairing.partial_was_seen() {
             return;
         }
-        self.timers.retransmit = Some(self.rtt.deadline(now));
+        self.timers.retransmit = Due::at(self.rtt.deadline(now));
         cx.work.timer_arms += 1;
         self.start_probe_timer(now);
     }
@@ -178,8 +209,8 @@ impl Connection {
         let again = record.transmissions > 0;
         let head_again = again && self.agreed.repair == Repair::Rack && record.seq == self.snd_una;
         let every_send = self.config.after_timeout == AfterTimeout::ResendListByCwnd;
-        if self.timers.retransmit.is_none() || every_send || head_again {
-            self.timers.retransmit = Some(self.rtt.deadline(now));
+        if self.timers.retransmit.is_never() || every_send || head_again {
+            self.timers.retransmit = Due::at(self.rtt.deadline(now));
             cx.work.timer_arms += 1;
         }
         if !again {

@@ -103,6 +103,7 @@ fn is_broadcast(address: Ipv4Addr) -> bool {
     bits == 0 || bits == u32::MAX || of_net(PREFIX) || of_net(PREFIX_CLASS_A)
 }
 
+#[inline]
 fn field(cx: &Context, frame: Frame, offset: usize) -> Option<Ipv4Addr> {
     let bytes = cx.frames.bytes(frame).get(offset..)?.first_chunk::<4>()?;
     Some(Ipv4Addr::from(*bytes))

@@ -1,8 +1,8 @@
 //! What happens on cables: frames come in at machines and switches, and transmitters finish.
 
 use super::{Source, World};
-use crate::fabric::End;
 use crate::fabric::address::{Destination, destination, source};
+use crate::fabric::{Cable, End};
 use trunkline_core::frame::{Frame, LinkId};
 use trunkline_core::link::Started;
 use trunkline_core::work::DropReason;
@@ -10,10 +10,10 @@ use trunkline_core::work::DropReason;
 impl World {
     /// A frame arrives at the other end of a cable.
     pub(super) fn cable_arrival(&mut self, cable: usize) {
+        let Cable { to, link, .. } = self.fabric.cables[cable];
         while let Some(frame) = self.fabric.cables[cable].channel.poll_arrival(self.now) {
-            match self.fabric.cables[cable].to {
+            match to {
                 End::Host(host) => {
-                    let link = self.fabric.cables[cable].link;
                     if self.machines[host].is_some() {
                         self.machine_received(host, link, frame);
                         continue;

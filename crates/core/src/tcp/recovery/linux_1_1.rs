@@ -7,6 +7,7 @@ use crate::seq::SeqNumber;
 use crate::tcp::Connection;
 use crate::tcp::config::AfterTimeout;
 use crate::tcp::scoreboard::Record;
+use crate::tcp::timer::Due;
 use crate::time::Instant;
 
 /// What is to be sent again.
@@ -73,7 +74,7 @@ impl Connection {
         if due <= now {
             return false;
         }
-        self.timers.retransmit = Some(due);
+        self.timers.retransmit = Due::at(due);
         true
     }
 
@@ -85,9 +86,9 @@ impl Connection {
             return;
         };
         if head.sent_at + rto < now {
-            self.timers.retransmit = Some(now);
+            self.timers.retransmit = Due::at(now);
         } else if self.unsent() == 0 {
-            self.timers.retransmit = Some(now + rto);
+            self.timers.retransmit = Due::at(now + rto);
         }
     }
 }

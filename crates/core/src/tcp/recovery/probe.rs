@@ -4,6 +4,7 @@
 use super::{Before, Repairing};
 use crate::cc::Phase;
 use crate::seq::SeqNumber;
+use crate::tcp::timer::Due;
 use crate::tcp::{Connection, Segment, Stats};
 use crate::time::{Duration, Instant};
 
@@ -63,7 +64,7 @@ impl Connection {
     /// After new data or an advancing acknowledgment: the probe is due after two round trips, and never
     /// after the retransmission timer (7.2).
     pub(in crate::tcp) fn start_probe_timer(&mut self, now: Instant) {
-        self.timers.probe = None;
+        self.timers.probe = Due::NEVER;
         if !self.probe_may_be_needed() {
             return;
         }
@@ -73,7 +74,7 @@ impl Connection {
             None => Duration::from_secs(1),
         };
         let at = now + timeout;
-        self.timers.probe = Some(self.timers.retransmit.map_or(at, |rto| at.min(rto)));
+        self.timers.probe = Due::at(at).min(self.timers.retransmit);
     }
 
     /// The probe timer expired: new data if there is any, whatever the congestion window says, or else
@@ -82,7 +83,7 @@ impl Connection {
         if self.probe_may_be_needed() {
             self.repairing.probe.due = true;
             self.repairing.beyond_window = 1;
-            self.timers.retransmit = Some(self.rtt.deadline(now));
+            self.timers.retransmit = Due::at(self.rtt.deadline(now));
         }
     }
 

@@ -9,6 +9,7 @@ use crate::seq::SeqNumber;
 use crate::tcp::Connection;
 use crate::tcp::options::stamp;
 use crate::tcp::scoreboard::{Delivered, Sending};
+use crate::tcp::timer::Due;
 use crate::time::{Duration, Instant};
 
 /// Recoveries without a D-SACK until the reordering window is small again (RFC 8985, 6.2 step 4).
@@ -121,13 +122,13 @@ impl Connection {
     /// Step 5: judges what is in flight; true when something more is lost. What is not overdue yet is
     /// looked at again when it is.
     pub(super) fn rack_finds_loss(&mut self, now: Instant) -> bool {
-        self.timers.reorder = None;
+        self.timers.reorder = Due::NEVER;
         let Some(latest) = self.repairing.rack.latest.filter(|_| self.board.is_marked()) else {
             return false;
         };
         let patience = self.repairing.rack.rtt + self.reorder_window();
         let overdue = self.board.judge_by_time(now, latest, patience);
-        self.timers.reorder = overdue.next;
+        self.timers.reorder = Due::from(overdue.next);
         overdue.found
     }
 
@@ -136,7 +137,7 @@ impl Connection {
         let patience = self.repairing.rack.rtt + self.reorder_window();
         let sent_by = Instant::from_nanos(now.as_nanos().saturating_sub(patience.as_nanos()));
         self.board.mark_lost_if_sent_by(sent_by);
-        self.timers.reorder = None;
+        self.timers.reorder = Due::NEVER;
     }
 
     /// The reordering timer expired.
