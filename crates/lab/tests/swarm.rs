@@ -12,10 +12,8 @@ const REGRESSIONS: &[u64] = &[
     // A port's FQ-CoDel gave up the packet just taken in, and the port looked at it.
     170, 219,
     // A switch sent a frame back to where it came from, and a learning one then believed its sender there.
-    47, 58,
-    // A driver's queue took a whole burst, though it had room for fewer frames.
-    8, 44,
-    // Nobody could be told the ways over a router that joins three segments.
+    47, 58, // A driver's queue took a whole burst, though it had room for fewer frames.
+    8, 44, // Nobody could be told the ways over a router that joins three segments.
     28, 88,
 ];
 
