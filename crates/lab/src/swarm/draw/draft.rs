@@ -135,11 +135,12 @@ impl Draft {
         }
     }
 
-    /// Calls of a server, of up to so many bytes each way.
+    /// Calls of a server, of up to so many bytes each way. All pieces of one have room on the way, and no patience
+    /// is as long as an address is remembered: what is lost anew each time would never be answered.
     pub(super) fn calls(&mut self, bytes_max: u64) -> String {
         let [request, response] = [(), ()].map(|()| self.between(8, bytes_max));
         let (think, service) = (self.between(0, 200), self.between(0, 20));
-        let (timeout, count) = (self.pick(&["700ms", "3s", "60s"]), self.between(1, 20));
+        let (timeout, count) = (self.pick(&["700ms", "3s", "20s"]), self.between(1, 20));
         format!(
             "kind = \"rpc\", request = \"{request}B\", response = \"{response}B\", think = \"{think}ms\", \
              service = \"{service}ms\", timeout = \"{timeout}\", count = {count}"
@@ -170,7 +171,7 @@ impl Draft {
         let queue = self.pick(&[1, 2, 16]);
         match self.between(0, 2) {
             0 => format!(
-                "cpu = {{ base = \"{base}\", driver_queue = \"{queue}p\", receive_ring = \"8p\" }}"
+                "cpu = {{ base = \"{base}\", driver_queue = \"{queue}p\", receive_ring = \"20p\" }}"
             ),
             _ => format!("cpu = \"{base}\""),
         }

@@ -12,7 +12,7 @@ pub(super) fn trunked(d: &mut Draft) {
     for bond in 0..bonds {
         let members = d.between(1, 4);
         for at in 0..members {
-            let (delay, queue) = (d.between(0, 500), d.between(4, 256));
+            let (delay, queue) = (d.between(0, 500), d.between(16, 256));
             let name = format!("p{bond}x{at}");
             let keys = [
                 format!("name = \"{name}\"\nkind = \"ethernet\"\nrate = \"{rate}\""),

@@ -94,7 +94,7 @@ fn flow(d: &mut Draft, [from, to]: [u64; 2], rate: u64) {
             d.flow(&senders, &to, &app);
         }
         2 => {
-            let app = d.datagrams(&format!("{}kbit", rate * 30));
+            let app = d.datagrams(&format!("{}kbit", rate.min(10) * 10));
             d.flow(&senders, &to, &app);
         }
         3 => {

@@ -5,7 +5,7 @@ use super::segments::{ends, over_bond};
 
 /// Hosts at one switch, most with a cost table.
 pub(super) fn switched(d: &mut Draft) {
-    let limit = d.between(2, 60);
+    let limit = d.between(12, 60);
     let learning = d.pick(&["true", "false"]);
     d.table(
         "lab.switch",
@@ -34,7 +34,7 @@ pub(super) fn machines(d: &mut Draft, all: &str, to: &str, other: &str) {
             d.flow(all, to, &app);
         }
         1 => {
-            let app = d.datagrams("300kbit");
+            let app = d.datagrams("30kbit");
             d.flow(all, to, &app);
         }
         2 => {
