@@ -167,7 +167,8 @@ mod tests {
             let mut deadlines = Deadlines::new();
             let mut table = [None; 6];
             for (source, when) in steps {
-                let when = when.map(Instant::from_nanos);
+                // Within the wheel and beyond it, with ties.
+                let when = when.map(|at| Instant::from_nanos(at * 500));
                 deadlines.set(source, when);
                 table[source as usize] = when;
                 let earliest = table.iter().flatten().min().copied();

@@ -28,6 +28,8 @@ pub struct Effect {
     pub alone: Option<f64>,
     /// What it adds then to the value without any.
     pub alone_adds: Option<f64>,
+    /// What it adds in the mean of all settings that were run with it and without: its main effect.
+    pub mean_adds: Option<f64>,
     /// The value with all features but this.
     pub left_out: Option<f64>,
     /// What it adds to that.
@@ -194,11 +196,23 @@ fn effects(values: &Values, names: &[&str]) -> Vec<Effect> {
             about: None,
             alone,
             alone_adds: difference(alone, value(values, &[])),
+            mean_adds: mean_adds(values, at),
             left_out,
             last_adds: difference(value(values, &all), left_out),
         }
     };
     all.iter().map(|at| effect(*at)).collect()
+}
+
+/// The mean of what a feature adds, over every setting that was run with it and also without it.
+fn mean_adds(values: &Values, at: usize) -> Option<f64> {
+    let with = values.keys().filter(|on| on.contains(&at));
+    let adds = with.filter_map(|on| {
+        let without: Vec<usize> = on.iter().copied().filter(|other| *other != at).collect();
+        difference(value(values, on), value(values, &without))
+    });
+    let (count, sum) = adds.fold((0, 0.0), |(count, sum), added| (count + 1, sum + added));
+    (count > 0).then(|| sum / f64::from(count))
 }
 
 fn interactions(values: &Values, names: &[&str]) -> Vec<Interaction> {
@@ -250,6 +264,8 @@ mod tests {
                 .collect();
         let effects = effects(&values, &["a", "b"]);
         assert_eq!((effects[0].alone_adds, effects[0].last_adds), (Some(-80.0), Some(170.0)));
+        let means: Vec<_> = effects.iter().map(|effect| effect.mean_adds).collect();
+        assert_eq!(means, [Some(45.0), Some(55.0)]);
         let pairs = interactions(&values, &["a", "b"]);
         assert_eq!(pairs[0].interaction, Some(250.0));
         assert!(pairs[0].turns);

@@ -83,7 +83,7 @@ fn vj_2_throughput_over_size_has_its_knee_where_the_note_has_it() {
 /// 9 Mbit/s through a gateway, for less than 667 us of work a packet. The processor is longer busy than that half of
 /// the time, as it waits for a memory that both cards use; while packets were copied for errors it could not at all.
 #[test]
-fn vj_forwarding_takes_less_than_half_of_a_processor_that_has_its_memory_for_itself() {
+fn vj_forwarding_works_less_than_half_of_the_time_and_waits_for_its_memory_longer() {
     let figure = |what: &str, rest: &str| value(ladder(), &format!("{what}, after m_pullup{rest}"));
     let passed = figure("passed on by a gateway", "");
     assert!((passed / 9.0 - 1.0).abs() < 0.01, "{passed} Mbit/s");

@@ -24,7 +24,8 @@ pub(crate) fn table(document: &ToggleDocument, output: &Output) -> String {
         value(document.none),
         value(document.all),
     );
-    let mut effects = plain(&["feature", "alone", "adds", "left out", "adds last", "what it is"]);
+    let mut effects =
+        plain(&["feature", "alone", "adds", "left out", "adds last", "mean", "what it is"]);
     for effect in &document.effects {
         effects.add_row([
             Cell::new(&effect.toggle),
@@ -32,10 +33,13 @@ pub(crate) fn table(document: &ToggleDocument, output: &Output) -> String {
             right(signed(effect.alone_adds)),
             right(value(effect.left_out)),
             right(signed(effect.last_adds)),
+            right(signed(effect.mean_adds)),
             Cell::new(effect.about.as_deref().unwrap_or_default()),
         ]);
     }
     text += &render(effects, output);
+    text += "\nadds: alone, to none of the others; adds last: to all the others\n\
+             mean: the main effect, over all settings that were run with it and without\n";
     if document.interactions.is_empty() {
         return text;
     }

@@ -80,7 +80,8 @@ fn bst_2_one_who_answers_for_everybody_melts_the_cable_down() {
     let frames = net.frames_sent[0] - sent;
     assert!(share > 0.9 && frames > 2000, "{share} {frames}");
     // Every host is interrupted by nearly every frame.
-    assert!(net.lost() > 0 || net.stats(0).broadcasts_received > frames / 2);
+    let heard = net.stats(0).broadcasts_received;
+    assert!(heard > frames / 2, "{heard} of {frames}");
 }
 
 #[test]
