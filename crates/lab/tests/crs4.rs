@@ -1,30 +1,20 @@
 //! A server with two bonded cards at a switch: the tests that the reference of this project names CRS, on the
 //! published plan in a tenth of its time, and what a group of ports does when one of them is cut.
 
+mod plans;
+
+use plans::{metric_in, run_ready, run_with};
 use std::sync::OnceLock;
-use trunkline_lab::experiment::{self, Options};
-use trunkline_lab::library;
 use trunkline_lab::result::ResultDocument;
 use trunkline_plan::Document;
-
-fn run_document(mut document: Document, sets: &[(&str, &str)]) -> ResultDocument {
-    for (key, value) in sets {
-        document.set(key, value).expect("a key of the plan");
-    }
-    let errors = document.check();
-    assert!(errors.is_empty(), "{errors}");
-    let plan = document.experiment().expect("a valid experiment");
-    experiment::run(&plan, Options::default(), &|_| ()).expect("a runnable plan").document
-}
 
 /// The published plan, ten times shorter: starts and transfers keep their ratio, so that the sums of
 /// clients that do not start together are the same.
 fn bonding(sets: &[(&str, &str)]) -> ResultDocument {
-    let document = library::find("crs4-bonding").expect("a ready plan").document();
     let shorter =
         [("lab.flow.iperf.app.duration", "1s"), ("stagger", "23ms"), ("lab.duration", "2s")];
     let sets: Vec<(&str, &str)> = shorter.into_iter().chain(sets.iter().copied()).collect();
-    run_document(document.expect("a valid plan"), &sets)
+    run_ready("crs4-bonding", &sets)
 }
 
 /// All rows as they are published.
@@ -33,18 +23,10 @@ fn table() -> &'static ResultDocument {
     TABLE.get_or_init(|| bonding(&[]))
 }
 
-fn metric(result: &ResultDocument, run: &str, name: &str) -> f64 {
-    let (owner, metric) = name.rsplit_once('.').expect("NAME.METRIC");
-    let flow = result.flows.iter().find(|f| f.run.contains(run) && f.flow == owner);
-    let link = result.links.iter().find(|l| l.run.contains(run) && l.link == owner);
-    let metrics = flow.map(|f| &f.metrics).or(link.map(|l| &l.metrics));
-    metrics.and_then(|m| m[metric]).unwrap_or_else(|| panic!("{run}: no {name}"))
-}
-
 /// Mbit/s of all clients together.
 fn total(nics: u32, clients: u32) -> f64 {
     let run = format!("nics={nics} clients={clients} reproduced");
-    metric(table(), &run, "iperf.put_rate") / 1e6
+    metric_in(table(), &run, "iperf.put_rate") / 1e6
 }
 
 /// The figure of table 4.2.
@@ -101,7 +83,7 @@ fn crs_5_it_is_the_hash_that_keeps_two_clients_on_one_port() {
         let seed = seed.to_string();
         let sets =
             [row, ("lab.seed", seed.as_str()), ("lab.switch.smc8624t.trunk.hash", "layer3+4")];
-        metric(&bonding(&sets), "reproduced", "iperf.put_rate") / 1e6
+        metric_in(&bonding(&sets), "reproduced", "iperf.put_rate") / 1e6
     };
     let totals: Vec<f64> = (1..=5).map(spread).collect();
     assert!(totals.iter().filter(|total| **total > 1200.0).count() > 2, "{totals:?}");
@@ -112,7 +94,7 @@ fn crs_5_it_is_the_hash_that_keeps_two_clients_on_one_port() {
 fn crs_6_the_mean_of_the_clients_is_their_sum_over_their_number() {
     for (nics, clients) in [(1, 2), (1, 5), (2, 3), (2, 6)] {
         let run = format!("nics={nics} clients={clients} reproduced");
-        let mean = metric(table(), &run, "iperf.put_rate_mean") / 1e6;
+        let mean = metric_in(table(), &run, "iperf.put_rate_mean") / 1e6;
         let share = total(nics, clients) / f64::from(clients);
         assert!((mean - share).abs() < 0.1, "{mean} for {share}");
     }
@@ -151,25 +133,25 @@ tcp = { rto_min = \"20ms\" }
 fn two_ports(sets: &[(&str, &str)], more: &str) -> ResultDocument {
     let text = format!("{TWO_PORTS}{more}");
     let document = Document::parse("p.toml", &text, &|_| Err(String::new())).expect("TOML");
-    run_document(document, sets)
+    run_with(document, sets)
 }
 
 #[test]
 fn two_clients_have_a_port_each_and_share_the_one_that_is_left() {
     let all = two_ports(&[], "");
-    assert!(metric(&all, "", "f.goodput_min") > 90e6);
-    assert!((metric(&all, "", "p0.share") - 0.5).abs() < 0.01);
+    assert!(metric_in(&all, "", "f.goodput_min") > 90e6);
+    assert!((metric_in(&all, "", "p0.share") - 0.5).abs() < 0.01);
     let fault = "[[lab.fault]]\nlink = \"p1\"\ndown_at = \"0.1s\"\n";
     let cut = two_ports(&[], fault);
-    assert_eq!(metric(&cut, "", "f.complete"), 1.0);
-    let seconds = metric(&cut, "", "f.seconds");
+    assert_eq!(metric_in(&cut, "", "f.complete"), 1.0);
+    let seconds = metric_in(&cut, "", "f.seconds");
     assert!(
         (1.5..1.8).contains(&seconds),
         "{seconds}, twice as long as over both but for the begin"
     );
-    assert!(metric(&cut, "", "p0.share") > 0.8);
+    assert!(metric_in(&cut, "", "p0.share") > 0.8);
     // What is on the port without a carrier is lost, and nothing else.
-    assert!(metric(&cut, "", "f.longest_gap") < 0.2);
+    assert!(metric_in(&cut, "", "f.longest_gap") < 0.2);
 }
 
 #[test]
@@ -182,13 +164,13 @@ fn a_lag_without_lacp_is_a_trunk() {
                 &format!("{group} = {{ members = [\"p*\"], hash = \"{hash}\" }}"),
             );
             let document = Document::parse("p.toml", &text, &|_| Err(String::new())).expect("TOML");
-            run_document(document, &[])
+            run_with(document, &[])
         };
         let (trunk, lag) = (with("trunk"), with("lag"));
         assert_eq!(trunk.digest, lag.digest, "{hash}");
-        assert_eq!(metric(&lag, "", "f.complete"), 1.0);
+        assert_eq!(metric_in(&lag, "", "f.complete"), 1.0);
         if hash == "layer2" {
-            assert!((metric(&lag, "", "p0.share") - 0.5).abs() < 0.01, "a port for each client");
+            assert!((metric_in(&lag, "", "p0.share") - 0.5).abs() < 0.01, "a port for each client");
         }
     }
 }
@@ -197,8 +179,8 @@ fn a_lag_without_lacp_is_a_trunk() {
 fn a_port_that_comes_back_has_its_flows_again() {
     let fault = "[[lab.fault]]\nlink = \"p1\"\ndown_at = \"0.1s\"\nup_after = \"0.2s\"\n";
     let back = two_ports(&[], fault);
-    assert_eq!(metric(&back, "", "f.complete"), 1.0);
-    let (seconds, share) = (metric(&back, "", "f.seconds"), metric(&back, "", "p0.share"));
+    assert_eq!(metric_in(&back, "", "f.complete"), 1.0);
+    let (seconds, share) = (metric_in(&back, "", "f.seconds"), metric_in(&back, "", "p0.share"));
     assert!(seconds < 1.2 && share < 0.75, "{seconds} {share}");
 }
 
@@ -206,8 +188,8 @@ fn a_port_that_comes_back_has_its_flows_again() {
 fn a_port_that_loses_everything_in_silence_keeps_its_flows() {
     let fault = "[[lab.fault]]\nlink = \"p1\"\ndown_at = \"0.1s\"\nup_after = \"0.3s\"\nkind = \"blackhole\"\n";
     let dark = two_ports(&[], fault);
-    assert_eq!(metric(&dark, "", "f.complete"), 1.0);
-    assert!(metric(&dark, "", "f.longest_gap") >= 0.3);
+    assert_eq!(metric_in(&dark, "", "f.complete"), 1.0);
+    assert!(metric_in(&dark, "", "f.longest_gap") >= 0.3);
 }
 
 #[test]
@@ -216,9 +198,9 @@ fn a_backup_card_takes_over_without_a_group() {
     let text = text.replace("trunk = { members = [\"p*\"], hash = \"layer2\" }\n", "");
     let fault = "[[lab.fault]]\nlink = \"p0\"\ndown_at = \"0.5s\"\n";
     let document = Document::parse("p.toml", format!("{text}{fault}"), &|_| Err(String::new()));
-    let result = run_document(document.expect("TOML"), &[]);
-    assert_eq!(metric(&result, "", "f.complete"), 1.0);
-    let seconds = metric(&result, "", "f.seconds");
+    let result = run_with(document.expect("TOML"), &[]);
+    assert_eq!(metric_in(&result, "", "f.complete"), 1.0);
+    let seconds = metric_in(&result, "", "f.seconds");
     assert!((1.7..1.9).contains(&seconds), "{seconds}, as long as over one card");
-    assert!(metric(&result, "", "p1.share") > 0.4);
+    assert!(metric_in(&result, "", "p1.share") > 0.4);
 }

@@ -1,39 +1,12 @@
 //! DCTCP beside CUBIC on full-duplex Ethernet: the tests that the reference of this project names DSE and
 //! DCT-6, on the published plans cut short.
 
+mod plans;
+
+use plans::{metric_in, run_ready, run_text};
 use trunkline_lab::experiment::{self, Options};
 use trunkline_lab::library;
 use trunkline_lab::result::{Expectation, ResultDocument};
-use trunkline_plan::Document;
-
-fn run_document(mut document: Document, sets: &[(&str, &str)]) -> ResultDocument {
-    for (key, value) in sets {
-        document.set(key, value).expect("a key of the plan");
-    }
-    let errors = document.check();
-    assert!(errors.is_empty(), "{errors}");
-    let plan = document.experiment().expect("a valid experiment");
-    experiment::run(&plan, Options::default(), &|_| ()).expect("a runnable plan").document
-}
-
-/// A published plan, changed.
-fn run(name: &str, sets: &[(&str, &str)]) -> ResultDocument {
-    run_document(library::find(name).expect("a ready plan").document().expect("a valid plan"), sets)
-}
-
-/// A plan of this text, changed.
-fn run_text(text: &str, sets: &[(&str, &str)]) -> ResultDocument {
-    let document = Document::parse("p.toml", text, &|_| Err(String::new())).expect("TOML");
-    run_document(document, sets)
-}
-
-fn metric(result: &ResultDocument, run: &str, name: &str) -> f64 {
-    let (owner, metric) = name.rsplit_once('.').expect("NAME.METRIC");
-    let flow = result.flows.iter().find(|f| f.run.contains(run) && f.flow == owner);
-    let link = result.links.iter().find(|l| l.run.contains(run) && l.link == owner);
-    let metrics = flow.map(|f| &f.metrics).or(link.map(|l| &l.metrics));
-    metrics.and_then(|m| m[metric]).unwrap_or_else(|| panic!("{run}: no {name}"))
-}
 
 fn expectation<'r>(result: &'r ResultDocument, run: &str, what: &str) -> &'r Expectation {
     let found = result.expectations.iter().find(|e| e.run.contains(run) && e.what == what);
@@ -44,13 +17,13 @@ fn expectation<'r>(result: &'r ResultDocument, run: &str, what: &str) -> &'r Exp
 fn incast(cc: &str, rto_min: &str, buffer: &str) -> ResultDocument {
     let chosen =
         format!("{{ cc = [\"{cc}\"], rto_min = [\"{rto_min}\"], buffer = [\"{buffer}\"] }}");
-    run("dctcp-incast", &[("lab.rows.where", &chosen), ("lab.duration", "2s")])
+    run_ready("dctcp-incast", &[("lab.rows.where", &chosen), ("lab.duration", "2s")])
 }
 
 #[test]
 fn dse_1_dctcp_shares_evenly_without_a_timeout() {
     let result = incast("dctcp", "10ms", "5MB");
-    let value = |name: &str| metric(&result, "reproduced", name);
+    let value = |name: &str| metric_in(&result, "reproduced", name);
     assert_eq!(value("incast.timeouts"), 0.0);
     let mean = value("incast.goodput_mean");
     assert!((mean / (9.9e9 / 19.0) - 1.0).abs() < 0.01, "{mean}");
@@ -61,7 +34,7 @@ fn dse_1_dctcp_shares_evenly_without_a_timeout() {
 #[test]
 fn dse_2_cubic_fills_the_link_and_shares_it_badly() {
     let result = incast("cubic", "10ms", "5MB");
-    let value = |name: &str| metric(&result, "reproduced", name);
+    let value = |name: &str| metric_in(&result, "reproduced", name);
     let total = value("incast.goodput");
     assert!((total / 9.9e9 - 1.0).abs() < 0.02, "{total}");
     assert!(value("incast.timeouts") >= 1.0);
@@ -75,7 +48,7 @@ fn dse_2_cubic_fills_the_link_and_shares_it_badly() {
 fn flows_that_stall_bring_no_more_than_the_cable_carries() {
     for buffer in ["1MB", "0.1MB"] {
         let result = incast("cubic", "200ms", buffer);
-        let value = |name: &str| metric(&result, "reproduced", name);
+        let value = |name: &str| metric_in(&result, "reproduced", name);
         assert!(value("incast.timeouts") > 0.0);
         let share = value("incast.of_ceiling");
         assert!(share > 0.2 && share <= 1.0, "{buffer}: {share}");
@@ -84,11 +57,11 @@ fn flows_that_stall_bring_no_more_than_the_cable_carries() {
 
 #[test]
 fn dse_3_a_ping_waits_in_cubics_queue_and_not_in_dctcps() {
-    let result = run("dctcp-latency", &[("lab.duration", "1.5s"), ("lab.warmup", "0.5s")]);
+    let result = run_ready("dctcp-latency", &[("lab.duration", "1.5s"), ("lab.warmup", "0.5s")]);
     for (mtu, least) in [("mtu=1500", 40.0), ("mtu=9000", 15.0)] {
         let ratio = expectation(&result, mtu, "cubic-ping.rtt_mean / dctcp-ping.rtt_mean");
         assert!(ratio.value.is_some_and(|ratio| ratio >= least), "{ratio:?}");
-        let cubic = metric(&result, mtu, "cubic-ping.rtt_mean");
+        let cubic = metric_in(&result, mtu, "cubic-ping.rtt_mean");
         assert!((3.3e-3..4.2e-3).contains(&cubic), "{cubic}");
     }
 }
@@ -97,24 +70,24 @@ fn dse_3_a_ping_waits_in_cubics_queue_and_not_in_dctcps() {
 fn convergence(cc: &str) -> ResultDocument {
     let chosen = format!("{{ cc = [\"{cc}\"] }}");
     let duration = ("lab.flow.second.app.duration", "2s");
-    run("dctcp-convergence", &[("lab.rows.where", &chosen), ("lab.duration", "4s"), duration])
+    run_ready("dctcp-convergence", &[("lab.rows.where", &chosen), ("lab.duration", "4s"), duration])
 }
 
 #[test]
 fn dse_4_two_flows_of_dctcp_are_even_at_once() {
     let dctcp = convergence("dctcp");
-    assert!(metric(&dctcp, "dctcp", "close.fair_after") < 0.5);
-    assert!(metric(&dctcp, "dctcp", "both.jain_min") >= 0.995);
+    assert!(metric_in(&dctcp, "dctcp", "close.fair_after") < 0.5);
+    assert!(metric_in(&dctcp, "dctcp", "both.jain_min") >= 0.995);
     let cubic = convergence("cubic");
-    let uneven = metric(&cubic, "cubic", "both.jain_min");
-    assert!(uneven < metric(&dctcp, "dctcp", "both.jain_min"), "{uneven}");
+    let uneven = metric_in(&cubic, "cubic", "both.jain_min");
+    assert!(uneven < metric_in(&dctcp, "dctcp", "both.jain_min"), "{uneven}");
 }
 
 #[test]
 fn dse_5_a_syn_without_ect_fails_as_flows_come() {
-    let result = run("dctcp-syn-ect", &[("lab.duration", "0.6s"), ("lab.warmup", "0.2s")]);
+    let result = run_ready("dctcp-syn-ect", &[("lab.duration", "0.6s"), ("lab.warmup", "0.2s")]);
     let probability = |ect: bool, flows: u32| {
-        metric(&result, &format!("ect={ect} flows={flows}"), "syn.probability")
+        metric_in(&result, &format!("ect={ect} flows={flows}"), "syn.probability")
     };
     let all = [1, 2, 4, 8, 16];
     assert!(all.iter().all(|flows| probability(true, *flows) == 1.0));
@@ -125,7 +98,7 @@ fn dse_5_a_syn_without_ect_fails_as_flows_come() {
 
 #[test]
 fn dse_6_what_a_flow_leaves_is_taken_within_a_second() {
-    let after = metric(&convergence("dctcp"), "dctcp", "close.recovered_after");
+    let after = metric_in(&convergence("dctcp"), "dctcp", "close.recovered_after");
     assert!(after <= 1.0, "{after}");
 }
 
@@ -154,12 +127,12 @@ app = { kind = \"bulk\" }
 tcp = { cc = \"dctcp\", rto_min = \"10ms\" }
 ";
     let result = run_text(plan, &[]);
-    assert!(metric(&result, "", "long.of_ceiling") >= 0.99);
-    let queue = metric(&result, "", "tor.rx.queue_mean");
+    assert!(metric_in(&result, "", "long.of_ceiling") >= 0.99);
+    let queue = metric_in(&result, "", "tor.rx.queue_mean");
     // Two packets a flow beyond K are what one round trip of slow growth adds.
     assert!(queue <= f64::from((65 + 4) * 1500), "{queue}");
-    assert_eq!(metric(&result, "", "long.timeouts"), 0.0);
-    assert!(metric(&result, "", "tor.rx.marked") > 0.0);
+    assert_eq!(metric_in(&result, "", "long.timeouts"), 0.0);
+    assert!(metric_in(&result, "", "tor.rx.marked") > 0.0);
 }
 
 const INCAST_1G: &str = include_str!("../../plan/tests/incast-1g.toml");
@@ -171,9 +144,9 @@ fn servers_that_answer_one_at_once_lose_nothing_with_dctcp() {
     let cubic = run_text(INCAST_1G, &short);
     let chosen = [("cc", "\"dctcp\""), ("ecn", "\"on\""), ("dscp", "1")];
     let dctcp = run_text(INCAST_1G, &[&short[..], &chosen].concat());
-    assert_eq!(metric(&dctcp, "", "incast.timeouts"), 0.0);
-    assert!(metric(&dctcp, "", "incast.rounds") >= 2.0);
-    let queue = |result| metric(result, "", "tor.rx.queue_max");
+    assert_eq!(metric_in(&dctcp, "", "incast.timeouts"), 0.0);
+    assert!(metric_in(&dctcp, "", "incast.rounds") >= 2.0);
+    let queue = |result| metric_in(result, "", "tor.rx.queue_max");
     assert!(queue(&dctcp) < queue(&cubic), "{} {}", queue(&dctcp), queue(&cubic));
     assert_eq!(dctcp.expectations.len(), 1);
     assert!(dctcp.holds());
@@ -183,27 +156,27 @@ fn servers_that_answer_one_at_once_lose_nothing_with_dctcp() {
 fn a_round_with_a_barrier_waits_for_the_slowest() {
     let short = [("lab.duration", "1s"), ("lab.warmup", "0.1s")];
     let chosen = "{ cc = [\"cubic\"], rto_min = [\"200ms\"], buffer = [\"0.1MB\"] }";
-    let result = run("dctcp-incast", &[&short[..], &[("lab.rows.where", chosen)]].concat());
-    let barrier = metric(&result, "barrier", "incast.goodput");
-    let free = metric(&result, "reproduced", "incast.goodput");
+    let result = run_ready("dctcp-incast", &[&short[..], &[("lab.rows.where", chosen)]].concat());
+    let barrier = metric_in(&result, "barrier", "incast.goodput");
+    let free = metric_in(&result, "reproduced", "incast.goodput");
     assert!(barrier < 0.2 * free, "{barrier} {free}");
 }
 
 #[test]
 fn requirements_of_a_data_centre_hold() {
-    let result = run("dctcp-workload", &[("lab.duration", "5s"), ("lab.warmup", "0.5s")]);
-    assert_eq!(metric(&result, "", "dctcp-front-query.timeouts"), 0.0);
-    let queue = |cc: &str| metric(&result, "", &format!("{cc}-back.{cc}-back-rx.queue_mean"));
+    let result = run_ready("dctcp-workload", &[("lab.duration", "5s"), ("lab.warmup", "0.5s")]);
+    assert_eq!(metric_in(&result, "", "dctcp-front-query.timeouts"), 0.0);
+    let queue = |cc: &str| metric_in(&result, "", &format!("{cc}-back.{cc}-back-rx.queue_mean"));
     assert!(queue("dctcp") <= 0.1 * queue("cubic"), "{} {}", queue("dctcp"), queue("cubic"));
 }
 
 #[test]
 fn queues_by_codepoint_keep_dctcp_and_cubic_apart() {
     let sets = [("lab.duration", "0.5s"), ("lab.warmup", "0.2s")];
-    let result = run("dctcp-vs-cubic", &sets);
+    let result = run_ready("dctcp-vs-cubic", &sets);
     let share = |port: &str| {
-        let dctcp = metric(&result, port, "dctcp.goodput");
-        dctcp / (dctcp + metric(&result, port, "cubic.goodput"))
+        let dctcp = metric_in(&result, port, "dctcp.goodput");
+        dctcp / (dctcp + metric_in(&result, port, "cubic.goodput"))
     };
     assert!(share("CUBIC without ECN") > 0.95, "{}", share("CUBIC without ECN"));
     assert!((share("in turns") - 0.5).abs() < 0.05, "{}", share("in turns"));
@@ -252,11 +225,11 @@ app = { kind = \"ping\", interval = \"10ms\", count = 50 }
 fn packets_find_their_way_through_a_tree_of_switches() {
     let result = run_text(TREE, &[]);
     for flow in ["across.complete", "beside.complete"] {
-        assert_eq!(metric(&result, "", flow), 1.0, "{flow}");
+        assert_eq!(metric_in(&result, "", flow), 1.0, "{flow}");
     }
     // Two cables each way, 84 bytes of packet in 122 on the wire, store and forward.
     let empty = 4.0 * (5e-6 + 122.0 * 8.0 / 1e9);
-    let rtt = metric(&result, "", "ping.rtt_min");
+    let rtt = metric_in(&result, "", "ping.rtt_min");
     assert!((rtt - empty).abs() < 1e-7, "{rtt} {empty}");
     assert!(result.holds());
 }
@@ -264,7 +237,7 @@ fn packets_find_their_way_through_a_tree_of_switches() {
 #[test]
 fn the_digest_of_switches_is_the_same_with_one_job_or_many() {
     let sets = [("lab.duration", "0.05s"), ("lab.warmup", "0.01s")];
-    let one = run("dctcp-vs-cubic", &sets).digest;
+    let one = run_ready("dctcp-vs-cubic", &sets).digest;
     let mut document = library::find("dctcp-vs-cubic").expect("ready").document().expect("valid");
     for (key, value) in sets {
         document.set(key, value).expect("a key");

@@ -1,31 +1,16 @@
 //! A modem and an overloaded Ethernet, in virtual time: the tests that the reference of this project names
 //! MOD. VEG-1, 5 and 6 stand beside, in `congestion.rs`.
 
+mod plans;
+
+use plans::{run, run_ready};
 use std::sync::OnceLock;
-use trunkline_lab::experiment::{self, Options};
-use trunkline_lab::library;
 use trunkline_lab::result::{FlowResult, ResultDocument};
 use trunkline_plan::Document;
 
-fn run(document: &Document) -> ResultDocument {
-    let errors = document.check();
-    assert!(errors.is_empty(), "{errors}");
-    let plan = document.experiment().expect("a valid experiment");
-    experiment::run(&plan, Options::default(), &|_| ()).expect("a runnable plan").document
-}
-
-/// A published plan with some values changed.
-fn published(name: &str, sets: &[(&str, &str)]) -> ResultDocument {
-    let mut document = library::find(name).expect("a ready plan").document().expect("a valid plan");
-    for (key, value) in sets {
-        document.set(key, value).expect("a key of the plan");
-    }
-    run(&document)
-}
-
 fn vegas_modem() -> &'static ResultDocument {
     static RESULT: OnceLock<ResultDocument> = OnceLock::new();
-    RESULT.get_or_init(|| published("vegas-modem", &[]))
+    RESULT.get_or_init(|| run_ready("vegas-modem", &[]))
 }
 
 fn metric(flow: &FlowResult, name: &str) -> f64 {
@@ -50,7 +35,7 @@ fn mod_1_reno_overflows_the_line_buffer_and_stalls() {
         ("lab.parameters.window.value", "16384"),
         ("lab.flow.ftp.app.bytes", "\"60KB\""),
     ];
-    let early = published("vegas-modem", &sets);
+    let early = run_ready("vegas-modem", &sets);
     let fits =
         |flow: &&FlowResult| flow.run.contains("mtu=384 kb=100 ") && flow.run.ends_with("reno");
     let flow = early.flows.iter().find(fits).expect("a row");
@@ -110,7 +95,7 @@ fn text_goes_three_times_as_fast_as_what_is_compressed_already() {
 /// told by the model: it lives by few time-outs, and the seed moves medians of many runs by a factor of two.
 #[test]
 fn mod_5_on_a_congested_lan_a_page_gets_a_few_kilobytes_a_second() {
-    let result = published("vegas-lan", &[("lab.runs", "5")]);
+    let result = run_ready("vegas-lan", &[("lab.runs", "5")]);
     let pages = result.flows.iter().filter(|flow| flow.flow == "page");
     let rates: Vec<f64> = pages.map(|flow| metric(flow, "bytes") / 55.0).collect();
     assert_eq!(rates.len(), 3);

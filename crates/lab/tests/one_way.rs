@@ -1,29 +1,20 @@
 //! A one-way cable modem in virtual time: the tests that the reference of this project names SB.
 
+mod plans;
+
+use plans::{run, run_ready};
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
-use trunkline_lab::experiment::{self, Options};
 use trunkline_lab::library;
 use trunkline_lab::result::{ResultDocument, Verdict};
-use trunkline_plan::Document;
 
 /// Payload of a full segment, and bytes a second of the telephone line.
 const SEGMENT: f64 = 1460.0;
 const PHONE: f64 = 2880.0;
 
-fn run(document: &Document) -> ResultDocument {
-    let errors = document.check();
-    assert!(errors.is_empty(), "{errors}");
-    let plan = document.experiment().expect("a valid experiment");
-    experiment::run(&plan, Options::default(), &|_| ()).expect("a runnable plan").document
-}
-
 fn sb1000() -> &'static ResultDocument {
     static RESULT: OnceLock<ResultDocument> = OnceLock::new();
-    RESULT.get_or_init(|| {
-        let ready = library::find("sb1000").expect("a ready plan");
-        run(&ready.document().expect("a valid plan"))
-    })
+    RESULT.get_or_init(|| run_ready("sb1000", &[]))
 }
 
 /// A metric of a flow or link in one variant.

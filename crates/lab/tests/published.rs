@@ -1,24 +1,14 @@
 //! The published figures as assertions: the tests that the reference of this project names BEN and EQL-7.
 
-use std::sync::OnceLock;
-use trunkline_lab::experiment::{self, Options};
-use trunkline_lab::library;
-use trunkline_lab::result::{Figure, ResultDocument};
+mod plans;
 
-fn run(name: &str, sets: &[(&str, &str)]) -> ResultDocument {
-    let mut document = library::find(name).expect("a ready plan").document().expect("a valid plan");
-    for (key, value) in sets {
-        document.set(key, value).expect("a key of the plan");
-    }
-    let errors = document.check();
-    assert!(errors.is_empty(), "{errors}");
-    let plan = document.experiment().expect("a valid experiment");
-    experiment::run(&plan, Options::default(), &|_| ()).expect("a runnable plan").document
-}
+use plans::run_ready;
+use std::sync::OnceLock;
+use trunkline_lab::result::{Figure, ResultDocument};
 
 fn bentson() -> &'static ResultDocument {
     static RESULT: OnceLock<ResultDocument> = OnceLock::new();
-    RESULT.get_or_init(|| run("eql-bentson", &[]))
+    RESULT.get_or_init(|| run_ready("eql-bentson", &[]))
 }
 
 fn row(document: &ResultDocument, lines: u32, bps: u32, mtu: u32) -> &Figure {
@@ -114,7 +104,7 @@ fn ben_5_fewer_faster_lines_win_at_the_same_sum() {
 
 #[test]
 fn ben_6_twin_lines_beat_one_of_48_kbit() {
-    let healey = run("eql-healey", &[]);
+    let healey = run_ready("eql-healey", &[]);
     assert_eq!(healey.summary.expectations.failed, 0, "{:?}", healey.expectations);
 }
 
@@ -137,7 +127,7 @@ fn our_own_settings_fill_the_lines_below_the_chip_limit() {
 
 #[test]
 fn eql_7_the_deployed_rule_wastes_unequal_lines_and_ours_does_not() {
-    let unequal = run("eql-unequal", &[]);
+    let unequal = run_ready("eql-unequal", &[]);
     assert_eq!(unequal.summary.expectations.failed, 0, "{:?}", unequal.expectations);
     let metric = |variant: &str, owner: &str, metric: &str| {
         let label = format!("fast=57.6kbit slow=14.4kbit line=async-8n1 {variant}");
@@ -158,7 +148,7 @@ fn eql_7_the_deployed_rule_wastes_unequal_lines_and_ours_does_not() {
 
 #[test]
 fn striping_helps_a_loaded_ping_and_no_idle_one() {
-    let latency = run("eql-latency", &[("lab.rows.where", "{ mtu = [544] }")]);
+    let latency = run_ready("eql-latency", &[("lab.rows.where", "{ mtu = [544] }")]);
     let value = |what: &str, lines: u32| {
         let id = format!("{what} lines={lines} mtu=544");
         latency.figures.iter().find(|f| f.id == id).and_then(|f| f.reproduced).expect("a value")

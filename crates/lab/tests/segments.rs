@@ -1,8 +1,8 @@
 //! Hosts on a half-duplex Ethernet: what it carries, who hears what, and what a slow receiver loses.
 
-use trunkline_lab::experiment::{self, Options};
-use trunkline_lab::result::ResultDocument;
-use trunkline_plan::Document;
+mod plans;
+
+use plans::{metric, run_text};
 
 /// Hosts on one segment and a file between two of them.
 const FILE: &str = "name = \"shared\"
@@ -25,24 +25,9 @@ to = \"server\"
 app = { kind = \"bulk\", bytes = \"2MB\" }
 ";
 
-fn run(text: &str) -> ResultDocument {
-    let document = Document::parse("p.toml", text, &|_| Err(String::new())).expect("TOML");
-    let errors = document.check();
-    assert!(errors.is_empty(), "{errors}");
-    let plan = document.experiment().expect("a valid experiment");
-    experiment::run(&plan, Options::default(), &|_| ()).expect("a runnable plan").document
-}
-
-fn metric(result: &ResultDocument, name: &str) -> f64 {
-    let (owner, metric) = name.rsplit_once('.').expect("NAME.METRIC");
-    let flow = result.flows.iter().find(|f| f.flow == owner).map(|f| &f.metrics);
-    let link = result.links.iter().find(|l| l.link == owner).map(|l| &l.metrics);
-    flow.or(link).and_then(|m| m[metric]).unwrap_or_else(|| panic!("no {name}"))
-}
-
 #[test]
 fn a_file_between_two_of_a_hundred_uses_the_cable_and_collides_with_its_acknowledgments() {
-    let result = run(FILE);
+    let result = run_text(FILE, &[]);
     let goodput = metric(&result, "file.goodput");
     assert!((7.0e6..9.5e6).contains(&goodput), "{goodput}");
     let of = |name: &str| metric(&result, &format!("ether.{name}"));
@@ -61,7 +46,7 @@ fn a_file_between_two_of_a_hundred_uses_the_cable_and_collides_with_its_acknowle
 fn eleven_senders_share_what_one_has() {
     // 9 and 90 to 99.
     let many = FILE.replace("\"ws0\"", "\"ws9*\"").replace(", bytes = \"2MB\"", "");
-    let result = run(&many);
+    let result = run_text(&many, &[]);
     let (goodput, jain) = (metric(&result, "file.goodput"), metric(&result, "file.jain"));
     assert!((6.0e6..9.5e6).contains(&goodput), "{goodput}");
     assert!(jain > 0.5, "{jain}");
@@ -70,13 +55,13 @@ fn eleven_senders_share_what_one_has() {
 #[test]
 fn a_cable_with_places_carries_as_much_as_a_hub() {
     let bus = FILE.replace("rate = \"10mbit\"", "rate = \"10mbit\"\nlayout = \"bus\"");
-    let goodput = metric(&run(&bus), "file.goodput");
+    let goodput = metric(&run_text(&bus, &[]), "file.goodput");
     assert!((7.0e6..9.5e6).contains(&goodput), "{goodput}");
 }
 
 #[test]
 fn a_hundred_megabits_are_ten_times_as_much() {
-    let goodput = metric(&run(&FILE.replace("10mbit", "100mbit")), "file.goodput");
+    let goodput = metric(&run_text(&FILE.replace("10mbit", "100mbit"), &[]), "file.goodput");
     assert!((60e6..95e6).contains(&goodput), "{goodput}");
 }
 
@@ -86,13 +71,13 @@ fn only_a_receiver_that_needs_time_loses_frames_that_follow_each_other() {
         "name = \"server\"\nlink = { to = \"ether\" }",
         "name = \"server\"\nlink = { to = \"ether\", receiver = { loss = \"50%\" } }",
     );
-    let result = run(&slow);
+    let result = run_text(&slow, &[]);
     let missed = metric(&result, "ether.missed");
     let retransmitted = metric(&result, "file.retransmitted");
     assert!(missed > 5.0 && retransmitted >= missed, "{missed} missed, {retransmitted} sent again");
     // With a span shorter than the gap none is too soon.
     let quick = slow.replace("loss = \"50%\"", "loss = \"100%\", recovery = \"9us\"");
-    assert_eq!(metric(&run(&quick), "ether.missed"), 0.0);
+    assert_eq!(metric(&run_text(&quick, &[]), "ether.missed"), 0.0);
 }
 
 /// The hosts of the segment, all of which send datagrams to the server.
@@ -106,7 +91,7 @@ fn load(rate: &str, spacing: &str) -> String {
 
 #[test]
 fn datagrams_are_counted_and_timed() {
-    let result = run(&load("3.768mbit", "constant"));
+    let result = run_text(&load("3.768mbit", "constant"), &[]);
     let of = |name: &str| metric(&result, &format!("file.{name}"));
     let [sent, received] = [of("sent"), of("received")];
     // 40 % of the cable in frames of 791 bytes in the mean: 632 a second.
@@ -121,7 +106,7 @@ fn datagrams_are_counted_and_timed() {
 
 #[test]
 fn datagrams_beyond_what_the_cable_carries_are_lost() {
-    let result = run(&load("20mbit", "poisson"));
+    let result = run_text(&load("20mbit", "poisson"), &[]);
     // The rest waits in front of 96 cards.
     let loss = metric(&result, "file.loss");
     assert!((0.1..0.9).contains(&loss), "{loss}");
@@ -134,7 +119,7 @@ fn datagrams_go_over_switches_too() {
     let switched =
         load("3.768mbit", "constant").replace(segment, "[[lab.switch]]\nname = \"ether\"");
     let cable = "{ to = \"ether\", rate = \"10mbit\", delay = \"1us\" }";
-    let result = run(&switched.replace("{ to = \"ether\" }", cable));
+    let result = run_text(&switched.replace("{ to = \"ether\" }", cable), &[]);
     assert_eq!(metric(&result, "file.lost"), 0.0);
     // Twice the time of the longest frame, and two cables.
     let median = metric(&result, "file.delay_p50");
@@ -151,7 +136,7 @@ fn links_and_hosts_share_a_segment() {
     let both = both.replace(", bytes = \"2MB\"", "");
     for layout in ["star", "bus"] {
         let shared = format!("links = [\"line\"]\nlayout = \"{layout}\"\n[[lab.host]]");
-        let result = run(&both.replacen("[[lab.host]]", &shared, 1));
+        let result = run_text(&both.replacen("[[lab.host]]", &shared, 1), &[]);
         let rates = ["file.goodput", "other.goodput"].map(|name| metric(&result, name));
         assert!(rates.iter().all(|rate| *rate > 0.5e6), "{layout}: {rates:?}");
         assert!((6.0e6..9.5e6).contains(&rates.iter().sum()), "{layout}: {rates:?}");
@@ -160,5 +145,5 @@ fn links_and_hosts_share_a_segment() {
 
 #[test]
 fn the_same_seed_gives_the_same_collisions() {
-    assert_eq!(run(FILE).digest, run(FILE).digest);
+    assert_eq!(run_text(FILE, &[]).digest, run_text(FILE, &[]).digest);
 }

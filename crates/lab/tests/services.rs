@@ -1,24 +1,9 @@
 //! What runs over datagrams: calls of a server, routes told to all, and members that hear each other.
 
-use trunkline_lab::experiment::{self, Options};
+mod plans;
+
+use plans::{metric, run_text};
 use trunkline_lab::result::ResultDocument;
-use trunkline_plan::Document;
-
-fn run(text: &str) -> ResultDocument {
-    let document = Document::parse("p.toml", text, &|_| Err(String::new())).expect("TOML");
-    let errors = document.check();
-    assert!(errors.is_empty(), "{errors}");
-    let plan = document.experiment().expect("a valid experiment");
-    experiment::run(&plan, Options::default(), &|_| ()).expect("a runnable plan").document
-}
-
-fn metric(result: &ResultDocument, name: &str) -> f64 {
-    let (owner, metric) = name.rsplit_once('.').expect("NAME.METRIC");
-    let flow = result.flows.iter().find(|f| f.flow == owner).map(|f| &f.metrics);
-    let link = result.links.iter().find(|l| l.link == owner).map(|l| &l.metrics);
-    let host = result.hosts.iter().find(|h| h.host == owner).map(|h| &h.metrics);
-    flow.or(link).or(host).and_then(|m| m[metric]).unwrap_or_else(|| panic!("no {name}"))
-}
 
 /// A plan that lasts so long, with a cable `c`.
 fn plan(lab: &str, rest: &str) -> String {
@@ -46,7 +31,7 @@ fn a_call_of_six_fragments_that_loses_one_is_asked_again_after_a_timeout_that_do
     // It begins within 0.7 s; 0.7, 2.1, 4.9 and 10.5 s later it asks again.
     for (lasts, again) in [("4800ms", 2.0), ("5700ms", 3.0), ("10400ms", 3.0), ("11300ms", 4.0)] {
         let lab = format!("duration = \"{lasts}\"");
-        let result = run(&calls(&lab, server, "timeout = \"700ms\""));
+        let result = run_text(&calls(&lab, server, "timeout = \"700ms\""), &[]);
         assert_eq!(metric(&result, "nfs.retransmitted"), again, "within {lasts}");
         // Of the first six most were lost while the server's address was asked for.
         assert_eq!(metric(&result, "server.overruns"), again, "one of each six");
@@ -55,7 +40,7 @@ fn a_call_of_six_fragments_that_loses_one_is_asked_again_after_a_timeout_that_do
     // With a place for each nobody asks twice.
     let roomy = server.replace("4p", "5p");
     let lab = "duration = \"6s\"\nwarmup = \"1500ms\"";
-    let result = run(&calls(lab, &roomy, "timeout = \"700ms\""));
+    let result = run_text(&calls(lab, &roomy, "timeout = \"700ms\""), &[]);
     assert!(metric(&result, "nfs.calls") > 10.0);
     assert_eq!(metric(&result, "nfs.retransmitted"), 0.0);
 }
@@ -63,7 +48,8 @@ fn a_call_of_six_fragments_that_loses_one_is_asked_again_after_a_timeout_that_do
 #[test]
 fn each_call_asked_again_has_waited_for_its_timeout() {
     let server = "link = { to = \"c\", receiver = { loss = \"5%\" } }";
-    let result = run(&calls("duration = \"200s\"", server, "timeout = \"700ms\", count = 40"));
+    let result =
+        run_text(&calls("duration = \"200s\"", server, "timeout = \"700ms\", count = 40"), &[]);
     let of = |name: &str| metric(&result, &format!("nfs.{name}"));
     let [calls, again] = [of("calls"), of("retransmitted")];
     assert!(calls == 40.0 && again > 3.0, "{calls} calls, {again} again");
@@ -87,7 +73,7 @@ const ROUTES: &str =
 #[test]
 fn every_speaker_tells_its_routes_every_interval_from_its_own_time_on() {
     let told = |millis: u32| {
-        let result = run(&cluster(&format!("duration = \"{millis}ms\""), 10, "", ROUTES));
+        let result = run_text(&cluster(&format!("duration = \"{millis}ms\""), 10, "", ROUTES), &[]);
         let [sent, heard] = ["rip.sent", "rip.heard"].map(|name| metric(&result, name));
         // Nobody hears himself.
         assert_eq!(heard, 9.0 * sent, "after {millis} ms");
@@ -105,7 +91,7 @@ const SIGNS: &str =
 
 #[test]
 fn members_hear_each_other_and_stay() {
-    let result = run(&cluster("duration = \"61s\"\nwarmup = \"10s\"", 4, "", SIGNS));
+    let result = run_text(&cluster("duration = \"61s\"\nwarmup = \"10s\"", 4, "", SIGNS), &[]);
     let of = |name: &str| metric(&result, &format!("scs.{name}"));
     // Each to three, at 0, 0.75, 1.5 and 2.25 s and every 3 s from then on.
     assert_eq!((of("sent"), of("heard")), (240.0 + 6.0, 240.0 + 6.0));
@@ -120,7 +106,7 @@ fn a_member_leaves_exactly_when_its_patience_is_over() {
     // Silence counts from the end of the warm-up on.
     for (millis, crashes) in [(29_999, 0.0), (30_001, 1.0)] {
         let lab = format!("duration = \"{millis}ms\"\nwarmup = \"10s\"");
-        let result = run(&cluster(&lab, 2, deaf, SIGNS));
+        let result = run_text(&cluster(&lab, 2, deaf, SIGNS), &[]);
         assert_eq!(metric(&result, "scs.crashes"), crashes, "after {millis} ms");
         let silence = metric(&result, "scs.silence_max");
         assert!((silence - 20.0).abs() < 0.002, "{silence}");
@@ -139,7 +125,7 @@ fn flooded(more: &str) -> ResultDocument {
     let flood = "[[lab.host]]\nname = \"loud\"\nlink = { to = \"c\" }\n[[lab.flow]]\nname = \"rip\"\n\
                  from = \"loud\"\nto = \"c\"\napp = { kind = \"rip\", interval = \"1900us\" }\n";
     let members = member(0, "4ms") + &member(1, "3700us");
-    run(&plan("duration = \"30s\"", &format!("{members}{flood}{PATIENT}")))
+    run_text(&plan("duration = \"30s\"", &format!("{members}{flood}{PATIENT}")), &[])
 }
 
 /// Signs of members that never leave.
